@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! PCI functions and their links.
+
+use units::{CpuSet, NodeId, PciAddress, Transfers};
+
+use crate::Fact;
+
+/// One PCI function.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Function {
+    /// Where it is.
+    pub address: PciAddress,
+    /// The function above it in the tree (a bridge or port); none on a root bus.
+    pub parent: Option<PciAddress>,
+    /// The root bus it hangs from, as the sysfs folder names it: `pci0000:17`.
+    pub root: String,
+    /// Class, subclass, programming interface.
+    pub class: PciClass,
+    /// Vendor and device id, and those of the subsystem (0 where unreadable).
+    pub vendor: u16,
+    /// Device id.
+    pub device: u16,
+    /// Subsystem vendor id.
+    pub subsystem_vendor: u16,
+    /// Subsystem device id.
+    pub subsystem_device: u16,
+    /// Revision.
+    pub revision: u8,
+    /// Names from pci.ids.
+    pub names: Names,
+    /// Bound driver.
+    pub driver: Option<String>,
+    /// Its node, after inference.
+    pub node: Option<NodeId>,
+    /// Where `node` came from.
+    pub node_from: NodeFrom,
+    /// `local_cpulist`, as the kernel gives it.
+    pub local_cpus: CpuSet,
+    /// Link, for PCI Express functions that have one (not root-complex integrated endpoints).
+    pub link: Option<Link>,
+    /// Registers from config space, as far as it could be read.
+    pub config: ConfigSpace,
+    /// Kind of port, from the PCI Express capability or the class.
+    pub port: Option<PortKind>,
+    /// IOMMU group number.
+    pub iommu_group: Option<u32>,
+    /// SR-IOV: (virtual functions now, at most); none without the capability.
+    pub sriov: Option<(u32, u32)>,
+    /// For a virtual function: its physical function.
+    pub physical_function: Option<PciAddress>,
+    /// Physical slot number or label from `/sys/bus/pci/slots`, `label` or SMBIOS type 9.
+    pub slot: Option<String>,
+    /// `power/control`: `on` or `auto`.
+    pub runtime_pm: Option<String>,
+    /// Interrupt numbers from `msi_irqs`, or the one of `irq` where that folder is missing.
+    pub irqs: Vec<u32>,
+    /// `enable` of sysfs; none where missing.
+    pub enabled: Option<bool>,
+    /// Whether the slot can be hot-plugged (slot capability of the port above).
+    pub hot_plug: bool,
+}
+
+/// A PCI class code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct PciClass {
+    /// Base class, `0x01` storage, `0x02` network, `0x03` display, `0x06` bridge, `0x12` accelerator.
+    pub base: u8,
+    /// Subclass.
+    pub sub: u8,
+    /// Programming interface.
+    pub interface: u8,
+}
+
+/// Names from pci.ids; hexadecimal ids where it has none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Names {
+    /// Vendor.
+    pub vendor: String,
+    /// Device.
+    pub device: String,
+    /// Subsystem, empty when unknown.
+    pub subsystem: String,
+    /// Class in words.
+    pub class: String,
+}
+
+/// Where a function's node came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NodeFrom {
+    /// Nothing told.
+    #[default]
+    Unknown,
+    /// The function's own `numa_node`.
+    Own,
+    /// `numa_node` of a bridge above it.
+    Parent,
+    /// `local_cpulist` equals the CPUs of one node.
+    LocalCpus,
+    /// ACPI proximity of the host bridge (`firmware_node`, generic initiator).
+    Proximity,
+    /// The machine has one node.
+    Only,
+}
+
+/// A link as seen from the function at its lower end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// Speed now; unknown when the port is down or sysfs says `Unknown`.
+    pub speed: Fact<Transfers>,
+    /// Width now in lanes; unknown when 0 or 255.
+    pub width: Fact<u8>,
+    /// What this function could do.
+    pub own: LinkSide,
+    /// What the port above could do; none where there is no port.
+    pub above: Option<LinkSide>,
+    /// The port above.
+    pub port: Option<PciAddress>,
+    /// ASPM of this link.
+    pub aspm: Aspm,
+}
+
+/// What one end of a link can do at best.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkSide {
+    /// `max_link_speed`.
+    pub speed: Fact<Transfers>,
+    /// `max_link_width`.
+    pub width: Fact<u8>,
+}
+
+/// ASPM of a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aspm {
+    /// States supported by this end (LnkCap bits 11:10), from config space.
+    pub supported: Fact<(bool, bool)>,
+    /// States enabled at this end (LnkCtl bits 1:0): (L0s, L1).
+    pub enabled: Fact<(bool, bool)>,
+    /// L1 substates enabled (L1.1, L1.2), ASPM or PCI-PM.
+    pub l1_substates: Fact<(bool, bool)>,
+    /// Files in `link/`: (`l1_aspm`, on).
+    pub files: Vec<(String, bool)>,
+}
+
+/// What config space tells beyond sysfs files. Without root only 64 bytes are readable, and all of
+/// it is unknown with [`crate::Why::Denied`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigSpace {
+    /// Max payload size in use, bytes.
+    pub mps: Fact<u16>,
+    /// Max payload size supported, bytes.
+    pub mps_supported: Fact<u16>,
+    /// Max read request size in use, bytes.
+    pub mrrs: Fact<u16>,
+    /// Extended tags (8 bit): (supported, enabled).
+    pub extended_tags: Fact<(bool, bool)>,
+    /// 10-bit tags as requester: (supported, enabled).
+    pub ten_bit_tags: Fact<(bool, bool)>,
+    /// Relaxed ordering enabled.
+    pub relaxed_ordering: Fact<bool>,
+    /// ACS: (P2P request redirect, P2P completion redirect) enabled; none without the capability.
+    pub acs_redirect: Fact<Option<(bool, bool)>>,
+    /// AER capability present.
+    pub aer: Fact<bool>,
+    /// AER totals from sysfs `aer_dev_*`: (correctable, non-fatal, fatal).
+    pub aer_totals: Fact<(u64, u64, u64)>,
+}
+
+/// What a PCI Express function is, by its capability (bits 7:4 of the Express capabilities register).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortKind {
+    /// Endpoint.
+    Endpoint,
+    /// Legacy endpoint.
+    LegacyEndpoint,
+    /// Root port.
+    Root,
+    /// Switch upstream port.
+    Upstream,
+    /// Switch downstream port.
+    Downstream,
+    /// Bridge to conventional PCI.
+    Bridge,
+    /// Root-complex integrated endpoint: no link.
+    Integrated,
+    /// Root-complex event collector.
+    EventCollector,
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Settings, what was observed of them, and what is found wrong.
+//!
+//! ```text
+//! Setting (catalogue) ─ Observe ─> Observation (with evidence) ─ goal ─> Finding ─> Change
+//! ```
+//!
+//! Plain data shared by the readers (`capture`), the rules (`decide`) and the printers (`output`).
+//! It holds no rule and no wording of its own: the words come from the catalogue's files.
+
+mod finding;
+mod observation;
+mod setting;
+mod vocabulary;
+
+pub use finding::{Change, Confidence, Evidence, Finding, FindingEffect, Severity};
+pub use observation::{Form, Observation, Observe, Scope, canonical, same_value};
+pub use setting::{
+    Applies, Basis, Effect, Goal, Meaning, Owner, Reboot, Setting, VendorName, Wanted, Wish,
+};
+pub use vocabulary::{FACTS, TAGS};

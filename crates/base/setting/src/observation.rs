@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a setting is observed, and what was observed.
+
+use machine::Fact;
+use serde::{Deserialize, Serialize};
+
+/// How a setting is seen. Exactly one of `file`, `fact` and `unseen` is set.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Observe {
+    /// A kernel file; `{name}` stands for the device of the scope: its CPU or node number, PCI
+    /// address, block, network or host name. One `*` may stand for a file or folder name.
+    pub file: Option<String>,
+    /// How its text is read.
+    #[serde(default)]
+    pub form: Form,
+    /// A question that the machine model answers: `numbering`, `sub-numa`, `mps`.
+    pub fact: Option<String>,
+    /// No sign in the operating system; the reason or where to look, in words.
+    pub unseen: Option<String>,
+}
+
+/// How a value's text is read, so that equal values compare equal whatever their spelling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// Trimmed text.
+    #[default]
+    Text,
+    /// A decimal number: leading zeros and white space do not count.
+    Number,
+    /// Numbers split by white space: tabs count as spaces.
+    Numbers,
+    /// `a [b] c`: the word in brackets is the value.
+    Selected,
+    /// `1`/`0`, `Y`/`N`, `on`/`off`, `enabled`/`disabled`: becomes `on` or `off`.
+    Switch,
+    /// A CPU list.
+    CpuList,
+    /// A CPU mask; prints as a list.
+    CpuMask,
+}
+
+/// What there is one value of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// The machine.
+    Machine,
+    /// Each online CPU.
+    Cpu,
+    /// Each NUMA node.
+    Node,
+    /// Each PCI function that a driver of storage, network or GPU holds.
+    Function,
+    /// Each drive.
+    Drive,
+    /// Each physical or paravirtual network device.
+    Nic,
+    /// Each SATA or SAS host.
+    ScsiHost,
+}
+
+/// A value as observed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observation {
+    /// Id of the setting.
+    pub setting: String,
+    /// The device: `nvme0n1`, `eth0`, `0000:3e:00.0`, `cpu 0-79` (CPUs that agree are one); none
+    /// for the machine.
+    pub device: Option<String>,
+    /// The value in the form's canonical spelling, or why it is unknown.
+    pub value: Fact<String>,
+    /// File it came from, or the files behind a fact.
+    pub path: String,
+    /// Text as read (cut to 200 characters); for a fact, the reason in words.
+    pub content: String,
+}
+
+/// Brings a file's text into the canonical spelling of its form; `None` when it does not fit.
+pub fn canonical(form: Form, text: &str) -> Option<String> {
+    let text = text.trim();
+    match form {
+        Form::Text => Some(text.to_owned()),
+        Form::Number => text.parse::<i128>().ok().map(|number| number.to_string()),
+        Form::Numbers => text
+            .split_whitespace()
+            .map(|part| part.parse::<i128>().ok().map(|number| number.to_string()))
+            .collect::<Option<Vec<_>>>()
+            .map(|parts| parts.join(" ")),
+        Form::Selected => selected(text),
+        Form::Switch => switch(text),
+        Form::CpuList => units::CpuSet::from_list(text).ok().map(|set| set.to_string()),
+        Form::CpuMask => units::CpuSet::from_mask(text).ok().map(|set| set.to_string()),
+    }
+}
+
+fn selected(text: &str) -> Option<String> {
+    let inner = text.split_once('[')?.1.split_once(']')?.0;
+    Some(inner.trim().to_owned())
+}
+
+fn switch(text: &str) -> Option<String> {
+    let word = text.to_ascii_lowercase();
+    match word.as_str() {
+        "1" | "y" | "yes" | "on" | "enabled" | "true" => Some("on".to_owned()),
+        "0" | "n" | "no" | "off" | "disabled" | "false" => Some("off".to_owned()),
+        _ => None,
+    }
+}
+
+/// Whether two spellings are the same value: `4096	131072` and `4096 131072`, `007` and `7`.
+pub fn same_value(form: Form, a: &str, b: &str) -> bool {
+    a == b || matches!((canonical(form, a), canonical(form, b)), (Some(a), Some(b)) if a == b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_after_parsing_is_equal() {
+        assert!(same_value(Form::Numbers, "4096\t131072\t6291456\n", "4096 131072 6291456"));
+        assert!(same_value(Form::Number, "007", "7"));
+        assert!(same_value(Form::CpuMask, "00000000,0000000f", "f"));
+        assert!(same_value(Form::Switch, "Y", "1"));
+        assert!(!same_value(Form::Number, "7", "8"));
+    }
+
+    #[test]
+    fn the_bracketed_word_is_the_value() {
+        let canonical = |text| canonical(Form::Selected, text);
+        assert_eq!(canonical("[none] mq-deadline\n").as_deref(), Some("none"));
+        assert_eq!(canonical("always [madvise] never").as_deref(), Some("madvise"));
+        assert_eq!(canonical("none").as_deref(), None);
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The only door to a machine's facts.
+//!
+//! Every reader asks a [`Root`], never the file system: a live machine, a folder, an archive made
+//! elsewhere, or a tree in memory answer the same questions in the same way. Paths are the
+//! kernel's own, from the root: `/sys/class/net/eth0/mtu`. Links are followed inside the root and
+//! never out of it. Answers that are no files (ethtool, scheduler affinity) are typed questions.
+//!
+//! ```text
+//! LiveRoot ─┐                       ┌─> linux readers
+//! DirRoot  ─┼─ dyn Root ── Recorder ┤
+//! Archive  ─┤                       └─> the log, which is the capture
+//! Memory   ─┘
+//! ```
+//!
+//! It does not know what any file means.
+
+mod dir;
+mod directory;
+mod error;
+mod live;
+mod memory;
+mod question;
+mod root;
+
+pub use dir::{Dir, text};
+pub use directory::{DirRoot, LiveRoot};
+pub use error::OpenError;
+pub use memory::MemoryRoot;
+pub use question::Question;
+pub use root::{Root, SMALL};

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Questions whose answers are no files.
+
+use serde::{Deserialize, Serialize};
+
+/// A question to the kernel that no file answers. The answer is JSON; `live/` says its shape.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Question {
+    /// CPUs this process may run on (sched_getaffinity): a CPU list.
+    Affinity,
+    /// Effective user id: a number.
+    User,
+    /// `uname`: `{sysname, release, version, machine}`.
+    Uname,
+    /// Channels of an interface: [`machine::Channels`].
+    Channels(String),
+    /// Rings: [`machine::Rings`].
+    Rings(String),
+    /// Coalescing: [`machine::Coalescing`].
+    Coalescing(String),
+    /// Pause: `[rx, tx]`.
+    Pause(String),
+    /// Features: a list of [`machine::Feature`].
+    Features(String),
+    /// Driver: `{driver, version, firmware, bus}`.
+    Driver(String),
+    /// NVMe identify-controller page of `/dev/NAME` as hexadecimal text of 4096 bytes.
+    NvmeIdentify(String),
+    /// NVMe SMART log page of `/dev/NAME` as hexadecimal text of 512 bytes.
+    NvmeSmart(String),
+    /// NVMe get-feature 0x0c (APST) of `/dev/NAME`: a number whose bit 0 is "enabled".
+    NvmeApst(String),
+}
