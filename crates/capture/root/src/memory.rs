@@ -293,7 +293,7 @@ impl MemoryRoot {
                 Entry::Refused(Why::Absent) => {}
                 Entry::Refused(_) => {
                     let file = fs::File::create_new(&path)?;
-                    file.set_permissions(fs::Permissions::from_mode(0))?;
+                    file.set_permissions(fs::Permissions::from_mode(0o0))?;
                 }
             }
         }
