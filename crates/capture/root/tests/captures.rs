@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use nearside_root as root;
+use root::archive::Limits;
 use root::{About, OpenError, Overwrite, Record, Recorder, Redactor, Root};
 
 fn main() {
@@ -43,7 +44,20 @@ fn check(archive: &Path) -> Result<(), Failed> {
             }
             Ok(())
         }
+        Err(OpenError::NoRoot(_)) => holds_no_root(archive),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Fragments of machines are refused: none of the signs of a root may be in there.
+fn holds_no_root(archive: &Path) -> Result<(), Failed> {
+    let unpacked = root::archive::read(std::fs::File::open(archive)?, &Limits::default())?;
+    let (_, paths) = record(&unpacked.root);
+    let signs = ["/sys/devices", "/sys/class", "/proc/cpuinfo", "/proc/interrupts"];
+    let found = paths.iter().find(|path| signs.iter().any(|sign| path.ends_with(sign)));
+    match found {
+        Some(path) => Err(format!("{path} was overlooked").into()),
+        None => Ok(()),
     }
 }
 

@@ -122,7 +122,7 @@ fn roots(root: &dyn Root) -> Vec<String> {
 fn is_root(root: &dyn Root, folder: &str) -> bool {
     const SIGNS: [&str; 4] = ["sys/devices", "sys/class", "proc/cpuinfo", "proc/interrupts"];
     let holds = |sign: &&str| root.mode(&join(folder, sign)).is_ok();
-    SIGNS.iter().any(|sign| holds(sign)) || root.mode(&join(folder, capture::HEADER)).is_ok()
+    SIGNS.iter().any(holds) || root.mode(&join(folder, capture::HEADER)).is_ok()
 }
 
 /// Folders that may hold a root. What is called `sys` or `proc` is part of one (`proc/sys`), and a
