@@ -17,7 +17,8 @@ const MAX_INDEX: usize = 16;
 
 /// Distinct caches by level, kind and first CPU.
 pub(crate) fn read(root: &dyn Root, cpus: &Cpus) -> Vec<Cache> {
-    let mut reader = Reader { root, online: &cpus.online, covered: Vec::new(), shape: BTreeMap::new() };
+    let mut reader =
+        Reader { root, online: &cpus.online, covered: Vec::new(), shape: BTreeMap::new() };
     let online = cpus.threads.iter().filter(|thread| thread.online);
     let mut caches: Vec<_> = online.flat_map(|thread| reader.caches(thread)).collect();
     caches.sort_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
@@ -122,7 +123,12 @@ mod tests {
     use proptest::prelude::*;
     use root::MemoryRoot;
 
-    fn put(root: &mut MemoryRoot, cpu: u32, index: usize, (level, kind, size, list): (u8, &str, &str, &str)) {
+    fn put(
+        root: &mut MemoryRoot,
+        cpu: u32,
+        index: usize,
+        (level, kind, size, list): (u8, &str, &str, &str),
+    ) {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
         root.file(&format!("{folder}/level"), level.to_string())
             .file(&format!("{folder}/type"), kind)
@@ -134,7 +140,8 @@ mod tests {
 
     fn caches(root: &MemoryRoot) -> Vec<(u8, String, Option<u64>)> {
         let cpus = crate::cpu::read(root, &mut Troubles::default());
-        let text = |cache: Cache| (cache.level, cache.cpus.to_string(), cache.size.ok().map(|b| b.0));
+        let text =
+            |cache: Cache| (cache.level, cache.cpus.to_string(), cache.size.ok().map(|b| b.0));
         read(root, &cpus).into_iter().map(text).collect()
     }
 
@@ -159,7 +166,11 @@ mod tests {
         put(&mut root, 0, 0, (1, "Data", "0K", ""));
         put(&mut root, 0, 1, (3, "Unified", "8192K", "0"));
         put(&mut root, 1, 0, (1, "Data", "x", "0"));
-        let expected = [(1, "0".to_owned(), None), (1, "1".to_owned(), None), (3, "0".to_owned(), Some(8 << 20))];
+        let expected = [
+            (1, "0".to_owned(), None),
+            (1, "1".to_owned(), None),
+            (3, "0".to_owned(), Some(8 << 20)),
+        ];
         assert_eq!(caches(&root), expected);
     }
 

@@ -112,9 +112,9 @@ fn allowed(root: &dyn Root, online: &CpuSet) -> CpuSet {
 }
 
 fn affinity(root: &dyn Root) -> Option<CpuSet> {
-    let answer = root.ask(&Question::Affinity).and_then(|json| {
-        serde_json::from_str::<CpuSet>(&json).map_err(|_| Why::Unparsed(json))
-    });
+    let answer = root
+        .ask(&Question::Affinity)
+        .and_then(|json| serde_json::from_str::<CpuSet>(&json).map_err(|_| Why::Unparsed(json)));
     answer.ok().or_else(|| status_allowed(&text(root, "/proc/self/status").ok()?))
 }
 

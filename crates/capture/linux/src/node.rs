@@ -138,7 +138,10 @@ mod tests {
         let nodes = nodes(&root);
         let ids: Vec<_> = nodes[0].distances.iter().map(|(id, _)| id.0).collect();
         assert_eq!(ids, [0, 8, 252, 253]);
-        assert_eq!((nodes[1].cpus.clone(), nodes[1].memory.clone()), (set("0-3"), Ok(Bytes(65536))));
+        assert_eq!(
+            (nodes[1].cpus.clone(), nodes[1].memory.clone()),
+            (set("0-3"), Ok(Bytes(65536)))
+        );
         assert_eq!(nodes[2].kind, NodeKind::MemoryOnly);
     }
 

@@ -29,7 +29,8 @@ pub(super) fn read(
     let die = places.ids(topology, online, "die_id", &["die_cpus"]);
     let cluster = places.ids(topology, online, "cluster_id", &["cluster_cpus"]);
     let cores = places.cores(topology, online, &package);
-    let id = |ids: &BTreeMap<Cpu, Fact<u32>>, cpu| ids.get(&cpu).cloned().unwrap_or(Err(Why::Absent));
+    let id =
+        |ids: &BTreeMap<Cpu, Fact<u32>>, cpu| ids.get(&cpu).cloned().unwrap_or(Err(Why::Absent));
     let thread = |cpu| Thread {
         cpu,
         online: online.contains(cpu),
@@ -120,8 +121,8 @@ impl Places<'_> {
     ) -> BTreeMap<Cpu, Cpu> {
         let old = ["thread_siblings", "core_cpus"];
         let new = ["core_cpus", "thread_siblings"];
-        let is_old = first
-            .is_some_and(|cpu| self.topology(cpu).text("core_cpus_list") == Err(Why::Absent));
+        let is_old =
+            first.is_some_and(|cpu| self.topology(cpu).text("core_cpus_list") == Err(Why::Absent));
         let names = if is_old { old } else { new };
         let mut cores: BTreeMap<Cpu, Cpu> = BTreeMap::new();
         let mut by_id: BTreeMap<(u32, u32), Cpu> = BTreeMap::new();

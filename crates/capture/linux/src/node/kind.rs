@@ -36,7 +36,8 @@ impl Signs {
         let mut told = dax(root);
         told.extend(gpus(root).into_iter().map(|node| (node, NodeKind::Gpu)));
         let head = cpuinfo::head(root).unwrap_or_default();
-        let value = |key| head.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+        let value =
+            |key| head.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
         let ordinary = nodes.iter().filter(|node| !node.cpus.is_empty());
         Self {
             told,
