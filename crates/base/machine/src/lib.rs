@@ -20,7 +20,10 @@ mod host;
 mod irq;
 mod memory;
 mod net;
+mod numbering;
+mod package;
 mod power;
+mod sub_numa;
 
 pub use block::{Controller, Drive, DriveKind, HiddenBy, Queue, Volume, VolumeKind};
 pub use cpu::{Cache, CacheKind, CoreKind, Cpus, Smt, Thread};
@@ -34,7 +37,10 @@ pub use memory::{Acpi, Dimm, Node, NodeKind};
 pub use net::{
     Channels, Coalescing, Feature, Gpu, Nic, NicKind, RdmaDevice, RdmaPort, Rings, RxQueue, TxQueue,
 };
+pub use numbering::{Numbering, NumberingKind, Siblings};
+pub use package::Package;
 pub use power::{FrequencyPolicy, IdleState, Power, Uncore};
+pub use sub_numa::{Interleaving, InterleavingState, SubNuma, SubNumaKind};
 
 /// One machine, as far as it could be read.
 #[derive(Debug, Clone, Default, PartialEq)]
