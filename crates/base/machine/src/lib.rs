@@ -18,8 +18,12 @@ mod fact;
 mod function;
 mod host;
 mod irq;
+mod lanes;
+mod link;
 mod memory;
+mod near;
 mod net;
+mod path;
 mod power;
 
 pub use block::{Controller, Drive, DriveKind, HiddenBy, Queue, Volume, VolumeKind};
@@ -30,10 +34,14 @@ pub use function::{
 };
 pub use host::{CommandLine, Container, Host, Service, Virtual};
 pub use irq::{Irq, IrqSource, Managed};
+pub use lanes::{LaneUse, RootLanes};
+pub use link::LimitedBy;
 pub use memory::{Acpi, Dimm, Node, NodeKind};
+pub use near::Near;
 pub use net::{
     Channels, Coalescing, Feature, Gpu, Nic, NicKind, RdmaDevice, RdmaPort, Rings, RxQueue, TxQueue,
 };
+pub use path::{Meeting, Path};
 pub use power::{FrequencyPolicy, IdleState, Power, Uncore};
 
 /// One machine, as far as it could be read.
