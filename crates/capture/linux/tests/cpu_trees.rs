@@ -97,12 +97,15 @@ struct Oracles {
 fn check_archive(name: &str, archive: &Path, oracles: Oracles) -> Result<(), Failed> {
     let folder = unpack(archive)?;
     let mut found = Vec::new();
+    let mut rows: BTreeSet<&str> = README.iter().map(|row| row.0).collect();
+    rows.retain(|row| row.split('/').next() == Some(name));
     for path in roots(folder.path()) {
         let below = path.strip_prefix(folder.path())?.to_string_lossy().into_owned();
         let root = match below.as_str() {
             "" | "tree" => name.to_owned(),
             below => format!("{name}/{below}"),
         };
+        rows.remove(root.as_str());
         let machine = nearside_linux::read(&DirRoot::open(&path)?);
         let mut differences = readme(&root, &machine);
         if oracles.lstopo && path.join("sys/devices/system/cpu/cpu0").exists() {
@@ -116,6 +119,9 @@ fn check_archive(name: &str, archive: &Path, oracles: Oracles) -> Result<(), Fai
         });
         found.extend(differences.into_iter().map(|text| format!("{root}: {text}")));
     }
+    found.extend(
+        rows.into_iter().map(|row| format!("{row}: in the README table, not in the archive")),
+    );
     if found.is_empty() { Ok(()) } else { Err(found.join("\n").into()) }
 }
 
@@ -156,7 +162,11 @@ impl<'a> Object<'a> {
 
     /// `0x00000001,0x00000003`, highest word first.
     fn cpus(&self) -> CpuSet {
-        CpuSet::from_mask(&self.attribute("cpuset").unwrap_or("0").replace("0x", "")).unwrap()
+        self.cpus_of("cpuset")
+    }
+
+    fn cpus_of(&self, name: &str) -> CpuSet {
+        CpuSet::from_mask(&self.attribute(name).unwrap_or("0").replace("0x", "")).unwrap()
     }
 }
 
@@ -194,7 +204,7 @@ fn lstopo(path: &Path, machine: &Machine) -> Result<Vec<String>, Failed> {
             "PU" => ("CPUs", format!("{index:?}")),
             "Machine" => {
                 all = cpus;
-                continue;
+                ("allowed", object.cpus_of("allowed_cpuset").and(&all).to_string())
             }
             _ => continue,
         };
@@ -211,6 +221,7 @@ fn has_cpus(machine: &Machine, index: u64) -> bool {
 fn ours(machine: &Machine, all: &CpuSet) -> Facts {
     let mut facts = Facts::new();
     let mut add = |what, text| facts.entry(what).or_default().insert(text);
+    add("allowed", machine.cpus.allowed.to_string());
     for package in machine.packages() {
         add("packages", format!("{:?} {}", package.id.map(|id| u64::from(id.0)), package.cpus));
     }
