@@ -18,10 +18,14 @@ mod fact;
 mod function;
 mod host;
 mod irq;
+mod lanes;
+mod link;
 mod memory;
+mod near;
 mod net;
 mod numbering;
 mod package;
+mod path;
 mod power;
 mod sub_numa;
 
@@ -33,12 +37,16 @@ pub use function::{
 };
 pub use host::{CommandLine, Container, Host, Service, Virtual};
 pub use irq::{Irq, IrqSource, Managed};
+pub use lanes::{LaneUse, RootLanes};
+pub use link::LimitedBy;
 pub use memory::{Acpi, Dimm, Node, NodeKind};
+pub use near::Near;
 pub use net::{
     Channels, Coalescing, Feature, Gpu, Nic, NicKind, RdmaDevice, RdmaPort, Rings, RxQueue, TxQueue,
 };
 pub use numbering::{Numbering, NumberingKind, Siblings};
 pub use package::Package;
+pub use path::{Meeting, Path};
 pub use power::{FrequencyPolicy, IdleState, Power, Uncore};
 pub use sub_numa::{Interleaving, InterleavingState, SubNuma, SubNumaKind};
 
