@@ -231,11 +231,7 @@ fn find_extended<const N: usize>(
     express: &Fact<usize>,
     wanted: [u16; N],
 ) -> [Fact<usize>; N] {
-    let missing = match express {
-        Ok(_) if bytes.len() > EXTENDED => Why::NotSupported,
-        Ok(_) => beyond(bytes),
-        Err(why) => why.clone(),
-    };
+    let missing = express.as_ref().err().cloned().unwrap_or(Why::NotSupported);
     let mut found = wanted.map(|_| Err(missing.clone()));
     if express.is_err() {
         return found;
@@ -243,9 +239,17 @@ fn find_extended<const N: usize>(
     let mut at = EXTENDED;
     // Capabilities of 8 bytes at least fill the space: a longer list is a loop.
     for _ in 0..(WHOLE - EXTENDED) / 8 {
-        let Some(header) = word(bytes, at).filter(|header| !matches!(header, 0 | u32::MAX)) else {
+        let Some(header) = word(bytes, at) else {
+            // Past the end of a cut file anything may follow.
+            found
+                .iter_mut()
+                .filter(|slot| slot.is_err())
+                .for_each(|slot| *slot = Err(beyond(bytes)));
             break;
         };
+        if matches!(header, 0 | u32::MAX) {
+            break;
+        }
         for (id, slot) in wanted.iter().zip(&mut found) {
             if slot.is_err() && low_half(header) == *id {
                 *slot = Ok(at);

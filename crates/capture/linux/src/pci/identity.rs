@@ -150,7 +150,8 @@ mod tests {
 
     #[test]
     fn what_is_cut_is_refused() {
-        for text in ["", "pci:v00008086d0000", "pci:vZZZZ", "usb:v1D6Bp0002", "pci:v0000\u{e9}000"] {
+        for text in ["", "pci:v00008086d0000", "pci:vZZZZ", "usb:v1D6Bp0002", "pci:v0000\u{e9}000"]
+        {
             assert_eq!(parse_modalias(text), None, "{text}");
         }
         for text in ["PCI_ID=1344", "PCI_CLASS=1000000\nPCI_ID=1:2\nPCI_SUBSYS_ID=1:2", "="] {
