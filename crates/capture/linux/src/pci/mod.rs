@@ -21,6 +21,8 @@ use root::Root;
 use units::PciAddress;
 
 pub(crate) use files::Files;
+pub(crate) use node::parse_node;
+pub(crate) use place::follow;
 
 use crate::Troubles;
 use function::Seen;

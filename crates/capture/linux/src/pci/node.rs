@@ -26,7 +26,7 @@ pub(super) fn read_own(dir: &Dir<'_>, files: &Files) -> Fact<NodeId> {
 }
 
 /// `1`; `-1` where the firmware tells nothing.
-fn parse_node(text: &str) -> Fact<NodeId> {
+pub(crate) fn parse_node(text: &str) -> Fact<NodeId> {
     if text == "-1" {
         return Err(Why::NotSupported);
     }
@@ -115,7 +115,7 @@ fn tell_silence(
     troubles: &mut Troubles,
 ) {
     let several = nodes.iter().filter(|node| !node.cpus.is_empty()).count() > 1;
-    let silent = own.iter().any(|node| *node == Err(Why::NotSupported));
+    let silent = own.contains(&Err(Why::NotSupported));
     if several && silent && own.iter().all(Result::is_err) {
         let first = functions.first().map(|function| function.address.to_string());
         let path = format!("{}/{}/numa_node", super::place::DEVICES, first.unwrap_or_default());

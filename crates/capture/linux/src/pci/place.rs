@@ -20,10 +20,18 @@ pub(super) struct Place {
 /// The place that a link in [`DEVICES`] names:
 /// `../../../devices/pci0000:85/0000:85:00.0/0000:86:00.0`.
 pub(super) fn parse(target: &str) -> Place {
-    let mut parts: Vec<&str> = match target.strip_prefix('/') {
-        Some(_) => Vec::new(),
-        None => DEVICES.split('/').filter(|part| !part.is_empty()).collect(),
-    };
+    let path = follow(DEVICES, target);
+    let above: Vec<&str> = path.split('/').rev().skip(1).collect();
+    let parent = above.iter().find_map(|part| part.parse().ok());
+    let root = above.iter().find(|part| is_root_bus(part)).map_or("", |part| *part).to_owned();
+    Place { path, parent, root }
+}
+
+/// The path that a link in `folder` names, by its text alone. The folders of sysfs that links lead
+/// to are none themselves, so that the text is the path.
+pub(crate) fn follow(folder: &str, target: &str) -> String {
+    let start = if target.starts_with('/') { "" } else { folder };
+    let mut parts: Vec<&str> = start.split('/').filter(|part| !part.is_empty()).collect();
     for part in target.split('/') {
         match part {
             "" | "." => {}
@@ -31,12 +39,7 @@ pub(super) fn parse(target: &str) -> Place {
             name => parts.push(name),
         }
     }
-    let above = parts.split_last().map_or(&[][..], |(_, above)| above);
-    Place {
-        path: format!("/{}", parts.join("/")),
-        parent: above.iter().rev().find_map(|part| part.parse().ok()),
-        root: above.iter().rev().find(|part| is_root_bus(part)).copied().unwrap_or("").to_owned(),
-    }
+    format!("/{}", parts.join("/"))
 }
 
 /// `pci0000:17`, `pci10000:00`.
