@@ -17,6 +17,8 @@ const WHOLE: usize = 4096;
 
 /// `PCI_CAP_ID_EXP`.
 const EXPRESS: u8 = 0x10;
+/// `PCI_CAP_ID_SSVID`.
+const SUBSYSTEM: u8 = 0x0d;
 /// `PCI_EXT_CAP_ID_ERR`.
 const AER: u16 = 0x01;
 /// `PCI_EXT_CAP_ID_ACS`.
@@ -61,6 +63,18 @@ impl<'a> Config<'a> {
     pub(crate) fn class(&self) -> Option<(u8, u8, u8)> {
         let at = |offset| self.bytes.get(offset).copied();
         Some((at(0x0b)?, at(0x0a)?, at(0x09)?))
+    }
+
+    /// Subsystem vendor and device: in the header of an endpoint, in a capability of a bridge
+    /// (`PCI_CAP_ID_SSVID`), in the longer header of a bridge to CardBus.
+    pub(crate) fn subsystem(&self) -> Option<(u16, u16)> {
+        let at = match self.bytes.get(0x0e)? & 0x7f {
+            0 => 0x2c,
+            1 => find_capability(self.bytes, SUBSYSTEM).ok()? + 4,
+            2 => 0x40,
+            _ => return None,
+        };
+        Some((half(self.bytes, at)?, half(self.bytes, at + 2)?))
     }
 
     /// A 16-bit register of the Express capability.
