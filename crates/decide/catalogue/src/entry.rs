@@ -47,7 +47,7 @@ fn opens(line: &str, key: &str) -> bool {
     let line = line.trim_start();
     if let Some(table) = line.strip_prefix('[') {
         let name = table.trim_start_matches('[').split(']').next().unwrap_or_default();
-        return name == key;
+        return name.split('.').any(|part| part == key);
     }
     line.split_once('=').is_some_and(|(left, _)| {
         let left = left.trim();
@@ -136,6 +136,7 @@ mod tests {
     fn a_key_is_found_alone_dotted_and_as_a_table() {
         assert!(opens("wanted.latency.one-of = [\"on\"]", "one-of"));
         assert!(opens("[[effect]]", "effect"));
+        assert!(opens("[wanted.latency]", "wanted") && opens("[wanted.latency]", "latency"));
         assert!(opens("  id = \"x\"", "id"));
         assert!(!opens("identity = 1", "id"));
         assert!(!opens("# id", "id"));
