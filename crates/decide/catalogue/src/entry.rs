@@ -19,9 +19,9 @@ pub(crate) struct Origin {
 impl Origin {
     /// The folder that groups it, or `own` for a file in no folder.
     pub(crate) fn group(&self) -> &str {
-        self.file.rsplit_once('/').map_or("own", |(folder, _)| {
-            folder.rsplit_once('/').map_or(folder, |(_, last)| last)
-        })
+        self.file
+            .rsplit_once('/')
+            .map_or("own", |(folder, _)| folder.rsplit_once('/').map_or(folder, |(_, last)| last))
     }
 
     /// The file's name without folder and extension.
@@ -101,8 +101,7 @@ impl MappedName {
 /// whoever prints it wraps it to the width there is.
 pub(crate) fn setting(origin: &Origin) -> Result<Setting, Complaint> {
     let parsed: Result<Setting, _> = toml::from_str(&origin.text);
-    let mut setting =
-        parsed.map_err(|error| from_toml(&origin.file, &origin.text, &error))?;
+    let mut setting = parsed.map_err(|error| from_toml(&origin.file, &origin.text, &error))?;
     for text in [&mut setting.title, &mut setting.what, &mut setting.trade_off] {
         unwrap_lines(text);
     }

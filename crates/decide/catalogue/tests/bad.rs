@@ -12,7 +12,8 @@ fn each_bad_file_gets_its_exact_words() {
     let mut files = toml_files(&folder, "");
     files.extend(toml_files(&folder.join("vendors"), "vendors/"));
     assert!(files.len() > 30, "the samples are missing");
-    let wrong: Vec<String> = files.iter().filter_map(|(name, text)| difference(name, text)).collect();
+    let wrong: Vec<String> =
+        files.iter().filter_map(|(name, text)| difference(name, text)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -49,7 +49,8 @@ fn every_fact_has_an_entry_that_explains_it() {
 fn a_wish_says_what_it_brings_for_its_goal() {
     for setting in Catalogue::built_in().settings() {
         for goal in [Goal::Throughput, Goal::Latency, Goal::Balanced] {
-            let speaks = setting.effect.iter().any(|e| e.goals.is_empty() || e.goals.contains(&goal));
+            let speaks =
+                setting.effect.iter().any(|e| e.goals.is_empty() || e.goals.contains(&goal));
             assert!(setting.wanted.for_goal(goal).is_none() || speaks, "{}: {goal:?}", setting.id);
         }
     }

@@ -120,16 +120,16 @@ fn values(page: &mut Page, setting: &Setting) {
     }
 }
 
-const GOALS: [(Goal, &str); 3] = [
-    (Goal::Throughput, "throughput"),
-    (Goal::Latency, "latency"),
-    (Goal::Balanced, "balanced"),
-];
+const GOALS: [(Goal, &str); 3] =
+    [(Goal::Throughput, "throughput"), (Goal::Latency, "latency"), (Goal::Balanced, "balanced")];
 
 fn wishes(page: &mut Page, setting: &Setting) {
     page.heading("What is wanted");
     if GOALS.iter().all(|(goal, _)| setting.wanted.for_goal(*goal).is_none()) {
-        page.paragraph("Nothing for any goal: this entry explains, and nearside asks for no value.", 2);
+        page.paragraph(
+            "Nothing for any goal: this entry explains, and nearside asks for no value.",
+            2,
+        );
         return;
     }
     for (goal, name) in GOALS {
@@ -260,7 +260,10 @@ fn how_to_change(page: &mut Page, setting: &Setting) {
     let prose = format!("{}; {}.", owner_words(setting.owner), reboot_words(setting.reboot));
     page.paragraph(&prose, 2);
     if let Some(line) = &setting.by_hand {
-        page.line(&format!("    {}", line.replace("{device}", "DEVICE").replace("{value}", "VALUE")));
+        page.line(&format!(
+            "    {}",
+            line.replace("{device}", "DEVICE").replace("{value}", "VALUE")
+        ));
     }
     if !setting.after.is_empty() {
         page.paragraph(&format!("Set before it: {}.", listed(&setting.after, "and")), 2);
@@ -343,10 +346,11 @@ mod tests {
         for setting in catalogue.settings() {
             for width in [40, 80] {
                 let page = explain(setting, &catalogue, width);
-                let wide = page.lines().find(|line| {
-                    line.chars().count() > width && line.trim_start().contains(' ')
-                });
-                let command = setting.by_hand.as_ref().map(|line| line.replace("{device}", "DEVICE"));
+                let wide = page
+                    .lines()
+                    .find(|line| line.chars().count() > width && line.trim_start().contains(' '));
+                let command =
+                    setting.by_hand.as_ref().map(|line| line.replace("{device}", "DEVICE"));
                 let is_command = |line: &str| {
                     command.as_ref().is_some_and(|c| line.trim() == c.replace("{value}", "VALUE"))
                 };
