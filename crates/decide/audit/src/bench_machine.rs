@@ -79,6 +79,7 @@ pub(crate) fn host() -> Host {
     Host {
         vendor: Ok("Example Inc.".into()),
         cpu_vendor: Ok("GenuineIntel".into()),
+        cpu_family_model: Ok((6, 143)),
         cpu_flags: ["monitor", "vmx", "x2apic"].map(str::to_owned).to_vec(),
         ..Host::default()
     }

@@ -27,7 +27,6 @@ pub(crate) struct Draft {
     by_hand: Vec<String>,
     has_change: bool,
     owner: Option<Owner>,
-    reboot: Option<Reboot>,
 }
 
 impl Draft {
@@ -46,7 +45,6 @@ impl Draft {
             by_hand: Vec::new(),
             has_change: false,
             owner: None,
-            reboot: None,
         }
     }
 
@@ -100,12 +98,6 @@ impl Draft {
         self
     }
 
-    /// What the change takes, where this machine tells better than the catalogue.
-    pub(crate) fn reboot(mut self, reboot: Reboot) -> Self {
-        self.reboot = Some(reboot);
-        self
-    }
-
     /// Whether `other` says the same of other devices.
     fn is_alike(&self, other: &Self) -> bool {
         !self.devices.is_empty()
@@ -142,7 +134,7 @@ impl Draft {
             // A name from a hostile capture must not become a command.
             self.by_hand.clear();
         }
-        let reboot = self.reboot.or(entry.map(|entry| entry.reboot)).unwrap_or(Reboot::Manual);
+        let reboot = entry.map_or(Reboot::Manual, |entry| entry.reboot);
         Finding {
             device: match self.devices.as_slice() {
                 [one] => Some(one.clone()),

@@ -87,7 +87,7 @@ fn processors(machine: &Machine) -> Vec<(&'static str, bool)> {
         ("multi-package", places.packages().len() > 1),
         ("multi-node", places.has_far_nodes()),
         ("sub-numa-capable", processor::splits(vendor, model, cores_a_package(machine, &places))),
-        ("front-side-bus", processor::has_front_side_bus(vendor, model)),
+        ("front-side-bus", machine.has_front_side_bus()),
         ("over-254-apic", highest_apic(machine) > 254),
         ("many-cpus", cpus.online.len() >= 64),
         ("isolated-cpus", !cpus.isolated.is_empty() || !cpus.nohz_full.is_empty()),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Facts about CPUs: numbering, splitting, threads, features.
 
-use machine::{Fact, Machine, Why};
+use machine::{Fact, InterleavingState, Machine, Why};
 
 use super::{Answer, known, switch};
 use crate::context::Context;
@@ -15,13 +15,13 @@ const CPUINFO: &str = "/proc/cpuinfo";
 pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
     let machine = context.machine;
     let answer = match fact {
-        "numbering" => numbering(context),
+        "numbering" => numbering(machine),
         "siblings" => {
-            let (word, reason) = layout::siblings(machine);
-            Answer::machine(threads(machine, word.to_owned()), TOPOLOGY, reason)
+            let word = machine.siblings().to_string();
+            Answer::machine(threads(machine, word.clone()), TOPOLOGY, word)
         }
-        "sub-numa" => sub_numa(context),
-        "node-interleaving" => interleaving(context),
+        "sub-numa" => sub_numa(machine),
+        "node-interleaving" => interleaving(machine),
         "smt" => smt(context),
         "active-cores" => active_cores(machine),
         "monitor-mwait" => flag(machine, "monitor", "monitor"),
@@ -37,30 +37,24 @@ fn threads(machine: &Machine, value: String) -> Fact<String> {
     if machine.cpus.threads.is_empty() { Err(Why::Absent) } else { Ok(value) }
 }
 
-fn numbering(context: &Context<'_>) -> Answer {
-    let (word, reason) = layout::numbering(context.machine, &context.places);
-    Answer::machine(threads(context.machine, word.to_owned()), TOPOLOGY, reason)
+fn numbering(machine: &Machine) -> Answer {
+    let numbering = machine.numbering();
+    Answer::machine(threads(machine, numbering.kind.to_string()), TOPOLOGY, numbering.why)
 }
 
-fn sub_numa(context: &Context<'_>) -> Answer {
-    let (word, reason) = layout::sub_numa(context.machine, &context.places);
-    let value = if word == "unknown" { Err(Why::Absent) } else { Ok(word) };
-    Answer::machine(value, NODES, reason)
+fn sub_numa(machine: &Machine) -> Answer {
+    let (word, reason) = layout::sub_numa(machine);
+    Answer::machine(known(word), NODES, reason)
 }
 
-fn interleaving(context: &Context<'_>) -> Answer {
-    let (packages, nodes) = (context.places.packages().len(), context.places.nodes().len());
-    let reason = format!(
-        "{} with {} that hold CPUs",
-        words::count(packages, "package"),
-        words::count(nodes, "node")
-    );
-    let value = match (packages, nodes) {
-        (0, _) | (_, 0) => Err(Why::Absent),
-        (2.., 1) if !context.is("front-side-bus") => Ok("on".to_owned()),
-        _ => Ok("off".to_owned()),
+fn interleaving(machine: &Machine) -> Answer {
+    let interleaving = machine.node_interleaving();
+    let word = match interleaving.state {
+        InterleavingState::On => Some("on"),
+        InterleavingState::Off | InterleavingState::ByNature => Some("off"),
+        InterleavingState::Unknown => None,
     };
-    Answer::machine(value, NODES, reason)
+    Answer::machine(known(word), NODES, interleaving.why)
 }
 
 fn smt(context: &Context<'_>) -> Answer {

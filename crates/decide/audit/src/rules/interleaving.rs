@@ -4,6 +4,7 @@
 //! Not flagged: front-side-bus machines, which have one node by nature; guests, whose host decides;
 //! `numa=off`, which the rule on the command line names.
 
+use machine::InterleavingState;
 use setting::{Confidence, Severity};
 
 use crate::context::Context;
@@ -13,12 +14,8 @@ use crate::words;
 /// One finding for the machine.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     let (packages, nodes) = (context.places.packages(), context.places.nodes());
-    let options = &context.machine.host.command_line;
-    let told = options.all("numa").flatten().any(|value| value.starts_with("off"));
-    if packages.len() < 2 || nodes.len() != 1 || told {
-        return Vec::new();
-    }
-    if context.is_guest() || context.is("front-side-bus") || context.is("desktop") {
+    let state = context.machine.node_interleaving().state;
+    if state != InterleavingState::On || context.is("desktop") {
         return Vec::new();
     }
     // Several domains in the SRAT and one node would be the kernel's doing.

@@ -4,16 +4,16 @@
 //! The published ladder gained 58 % by this step alone, with sub-NUMA on and 128 unpinned jobs. A
 //! machine with one domain leaves it undecided.
 
+use machine::NumberingKind;
 use setting::{Confidence, Goal, Severity};
 
 use crate::context::Context;
 use crate::draft::Draft;
-use crate::layout;
 
 /// One finding for the machine.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
-    let (word, reason) = layout::numbering(context.machine, &context.places);
-    if word != "round-robin" {
+    let numbering = context.machine.numbering();
+    if numbering.kind != NumberingKind::RoundRobin {
         return Vec::new();
     }
     let pinned = signs(context);
@@ -23,7 +23,8 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
         (false, _) => Severity::Medium,
     };
     let mut because = format!(
-        "{reason}: {}; a range such as 0-7, a taskset, or a pool of threads spreads over all of them",
+        "{}: {}; a range such as 0-7, a taskset, or a pool of threads spreads over all of them",
+        numbering.why,
         example(context)
     );
     if let Some((sign, _)) = &pinned {

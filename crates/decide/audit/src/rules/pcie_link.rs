@@ -6,7 +6,7 @@
 //! tunnels (Thunderbolt ports always say 2.5 GT/s), and a slot that can do no more, unless the
 //! network port behind it cannot reach its line rate through it.
 
-use machine::{Fact, Function, Link, LinkSide, Nic, PortKind, Why};
+use machine::{Fact, Function, Link, LinkSide, Nic, NicKind, PortKind, Why};
 use setting::{Confidence, Owner, Severity};
 use units::{ByteRate, PciAddress, Transfers};
 
@@ -55,21 +55,22 @@ fn pace(side: &LinkSide) -> Option<Pace> {
     Some(Pace { speed: side.speed.clone().ok()?, width: side.width.clone().ok()? })
 }
 
-/// What both ends can do; the function's own best where there is no port above, or it does not tell.
+/// What both ends can do; none where the end above cannot be seen: a slot of fewer lanes would look
+/// the same as a link that trained low.
 fn best(link: &Link) -> Option<Pace> {
-    let own = pace(&link.own)?;
-    let Some(above) = link.above.as_ref().and_then(pace) else { return Some(own) };
-    Some(Pace { speed: own.speed.min(above.speed), width: own.width.min(above.width) })
+    link.above.as_ref().and_then(pace)?;
+    pace(&link.best())
 }
 
 fn is_worth(context: &Context<'_>, function: &Function) -> bool {
     // The first function speaks for its card; a port's own link is seen from its lower end.
+    if !function.is_readable() || function.is_upper_end() {
+        return false;
+    }
     let speaks = function.physical_function.is_none() && is_first(context, function);
-    let is_upper = matches!(function.port, Some(PortKind::Root | PortKind::Downstream));
     let role = role(function);
     let is_bridge = role == Role::Bridge && function.port != Some(PortKind::Upstream);
     speaks
-        && !is_upper
         && !is_bridge
         && role != Role::Other
         && !is_integrated(function)
@@ -215,7 +216,7 @@ fn too_narrow(
 /// Bits a second that the ports of a card run at, all functions of the card together.
 fn line_rate(context: &Context<'_>, function: &Function) -> u64 {
     let on_card = |nic: &&Nic| {
-        nic.kind == machine::NicKind::Physical
+        nic.kind == NicKind::Physical
             && nic.function.is_some_and(|at| {
                 (at.domain, at.bus, at.device)
                     == (function.address.domain, function.address.bus, function.address.device)

@@ -62,7 +62,10 @@ fn of_drive(context: &Context<'_>, drive: &Drive) -> Option<Draft> {
     .owner(Owner::Device)
     .values(queues.to_string(), format!("{node} or more"))
     .because(because)
-    .evidence(format!("/sys/class/nvme/{controller}/queue_count"), (queues + 1).to_string());
+    .evidence(
+        format!("/sys/class/nvme/{controller}/queue_count"),
+        queues.saturating_add(1).to_string(),
+    );
     Some(draft)
 }
 

@@ -12,11 +12,15 @@ use crate::{layout, words};
 
 /// One finding for the machine.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
-    let (word, reason) = layout::sub_numa(context.machine, &context.places);
+    let (word, reason) = layout::sub_numa(context.machine);
     let drives = drive_spread::drives(context).len() + hidden(context);
     let ports = nic_spread::fast(context).len();
     let is_busy = drives >= 2 || ports > 0;
-    if word != "off" || context.is_guest() || !context.is("sub-numa-capable") || !is_busy {
+    if word.as_deref() != Some("off")
+        || context.is_guest()
+        || !context.is("sub-numa-capable")
+        || !is_busy
+    {
         return Vec::new();
     }
     // Alone it brought 1.9 % in the published ladder; it is the base of what linear numbering and

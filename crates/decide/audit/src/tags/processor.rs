@@ -34,31 +34,6 @@ fn words(model: &str) -> impl Iterator<Item = &str> {
     model.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-')
 }
 
-/// Whether the memory controller sits outside the processor, so that all packages share one node
-/// by nature: Intel before Nehalem. Xeon 3000 to 3300, 5000 to 5400, 7000 to 7400, Core 2, and the
-/// Pentium 4 family.
-pub(super) fn has_front_side_bus(vendor: &str, model: &str) -> bool {
-    if vendor != "GenuineIntel" {
-        return false;
-    }
-    let old = ["Core(TM)2", "Pentium(R) 4", "Pentium(R) D", "Pentium(R) III", "Pentium III"];
-    if old.iter().any(|name| model.contains(name)) || model.contains("Xeon(TM)") {
-        return true;
-    }
-    model.contains("Xeon") && words(model).any(is_old_xeon_number)
-}
-
-/// `E5410`, `X5355`, `L5420`, `7140M`: one optional letter, four digits, one optional letter.
-fn is_old_xeon_number(word: &str) -> bool {
-    let word = word.strip_prefix(['E', 'X', 'L', 'W']).unwrap_or(word);
-    let digits = word.strip_suffix(['M', 'N']).unwrap_or(word);
-    if digits.len() != 4 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return false;
-    }
-    matches!(digits.get(..2), Some("30" | "31" | "32" | "33" | "50" | "51" | "52" | "53" | "54"))
-        || matches!(digits.get(..2), Some("70" | "71" | "72" | "73" | "74"))
-}
-
 /// Whether the model is one for laptops and desktops.
 pub(super) fn is_desktop(model: &str) -> bool {
     let server = ["Threadripper", "EPYC", "Xeon"];
@@ -69,31 +44,6 @@ pub(super) fn is_desktop(model: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn front_side_bus_machines_are_told_from_their_successors() {
-        let fsb = [
-            "Intel(R) Xeon(R) CPU           E5410  @ 2.33GHz",
-            "Intel(R) Xeon(R) CPU X7460",
-            "Intel(R) Xeon(TM) CPU 3.20GHz",
-            "Intel(R) Core(TM)2 Quad CPU Q6600",
-            "Intel(R) Xeon(R) CPU            5160  @ 3.00GHz",
-        ];
-        for model in fsb {
-            assert!(has_front_side_bus("GenuineIntel", model), "{model}");
-        }
-        let later = [
-            "Intel(R) Xeon(R) CPU           X5650  @ 2.67GHz",
-            "Intel(R) Xeon(R) Gold 5118 CPU",
-            "Intel(R) Xeon(R) CPU E5-2680 0 @ 2.70GHz",
-            "Intel(R) Xeon(R) CPU X7550",
-            "Intel(R) Xeon(R) CPU E3-1230 V2",
-            "Intel(R) Xeon(R) Platinum 8380",
-        ];
-        for model in later {
-            assert!(!has_front_side_bus("GenuineIntel", model), "{model}");
-        }
-    }
 
     #[test]
     fn server_processors_split() {
