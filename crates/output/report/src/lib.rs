@@ -13,6 +13,7 @@
 //! have written; whatever could steer a terminal or break out of a document is taken out of them.
 
 mod ask;
+mod explain;
 mod frame;
 mod layout;
 mod marks;
@@ -22,4 +23,5 @@ mod text;
 pub mod topology;
 mod words;
 
+pub use explain::{explain, explain_list};
 pub use style::Style;
