@@ -1,1 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Drawings, tables, SVG and the JSON documents: a machine, and what is wrong with it, as text.
+//!
+//! ```text
+//! Machine ──┬── topology, tree, lanes, irqs, near, path ──> text for a terminal
+//!           ├── svg ──────────────────────────────────────> one picture
+//!           └── json ─────────────────────────────────────> topology/1, audit/1
+//! findings ─┴── findings, screen ─────────────────────────> text for a terminal
+//! ```
+//!
+//! Every function here is pure: it is given what was read and what was found, and returns text. It
+//! reads nothing, prints nothing, decides nothing. Names and models come from trees that anybody may
+//! have written; whatever could steer a terminal or break out of a document is taken out of them.
+
+mod ask;
+mod frame;
+mod layout;
+mod marks;
+mod names;
+mod style;
+mod text;
+pub mod topology;
+mod words;
+
+pub use style::Style;

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The words in which drawings speak of sizes, links, nodes and devices.
+
+use machine::{Drive, DriveKind, Fact, Function, Nic, NicKind, NodeKind, Why};
+use units::{BitRate, Bytes, NodeId, Transfers};
+
+use crate::ask::{self, Limit, LinkView};
+use crate::style::Role;
+
+/// A drive's size as its label has it, in decimal units: `15.4 TB`.
+pub(crate) fn drive_size(bytes: Bytes) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
+    let rate = units::ByteRate(bytes.0 as f64);
+    rate.to_string().trim_end_matches("/s").to_owned()
+}
+
+/// Memory in binary units, or why it is unknown.
+pub(crate) fn memory(size: &Fact<Bytes>) -> String {
+    match size {
+        Ok(size) => size.to_string(),
+        Err(why) => format!("size unknown ({why})"),
+    }
+}
+
+/// A fact's value, or `unknown`.
+pub(crate) fn or_unknown<T: ToString>(fact: &Fact<T>) -> String {
+    fact.as_ref().map_or_else(|_| "unknown".to_owned(), ToString::to_string)
+}
+
+/// `node 3`, or `node unknown`.
+pub(crate) fn node(node: Option<NodeId>) -> String {
+    node.map_or_else(|| "node unknown".to_owned(), |id| format!("node {id}"))
+}
+
+/// A speed as its PCIe generation: `Gen5`; other figures as they are.
+pub(crate) fn generation(speed: Transfers) -> String {
+    speed.generation().map_or_else(|| speed.to_string(), |number| format!("Gen{number}"))
+}
+
+/// A link as it is, against what it could be: `Gen5 x4`, `Gen5 x2 of x4`, `Gen3 of Gen5 x4`.
+pub(crate) fn link(view: &LinkView) -> String {
+    let speed = against(view.speed.map(generation), view.best_speed.map(generation));
+    let width = against(
+        view.width.map(|lanes| format!("x{lanes}")),
+        view.best_width.map(|lanes| format!("x{lanes}")),
+    );
+    match (speed, width) {
+        (None, None) => "link down".to_owned(),
+        (speed, width) => [speed, width].into_iter().flatten().collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn against(now: Option<String>, best: Option<String>) -> Option<String> {
+    match (now, best) {
+        (Some(now), Some(best)) if now != best => Some(format!("{now} of {best}")),
+        (now, _) => now,
+    }
+}
+
+/// Who holds a link below its best, in words.
+pub(crate) fn limit(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Card => "the card can do no more",
+        Limit::Slot => "the slot can do no more",
+        Limit::Training => "card and slot could both do more: it trained low",
+        Limit::Unknown => "who holds it back is unknown",
+    }
+}
+
+/// A function's link in words and the role that it deserves; empty where it has none.
+pub(crate) fn function_link(function: Option<&Function>) -> (Role, String) {
+    let Some(view) = function.and_then(ask::link) else { return (Role::Dim, String::new()) };
+    let role = if view.is_below_best() { Role::Warn } else { Role::Dim };
+    (role, link(&view))
+}
+
+/// What a drive is: `15.4 TB Micron_9550_MTFDLAL15T3TGA`.
+pub(crate) fn drive(drive: &Drive) -> String {
+    let model = drive.model.as_ref().map(|model| squeezed(model)).unwrap_or_default();
+    let kind = drive_kind(drive.kind);
+    let model = if model.is_empty() { kind.to_owned() } else { model };
+    match &drive.size {
+        Ok(size) => format!("{} {model}", drive_size(*size)),
+        Err(_) => model,
+    }
+}
+
+/// One space where there are several: firmware pads names.
+pub(crate) fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The kind of a drive.
+pub(crate) fn drive_kind(kind: DriveKind) -> &'static str {
+    match kind {
+        DriveKind::Nvme => "NVMe",
+        DriveKind::NvmeFabrics => "NVMe over fabrics",
+        DriveKind::Sata => "SATA",
+        DriveKind::Sas => "SAS",
+        DriveKind::Scsi => "SCSI",
+        DriveKind::Virtio => "virtio",
+        DriveKind::RaidVolume => "RAID volume",
+        DriveKind::Mmc => "MMC",
+        DriveKind::Pmem => "persistent memory",
+        DriveKind::Paravirtual => "paravirtual",
+        DriveKind::Other => "drive",
+    }
+}
+
+/// A network device's speed and state: `100 Gb/s`, `down`.
+pub(crate) fn nic_state(nic: &Nic) -> String {
+    match (&nic.speed, nic.state.as_str()) {
+        (Ok(speed), "up" | "unknown") if speed.0 > 0 => BitRate(speed.0).to_string(),
+        (Ok(speed), state) if speed.0 > 0 => format!("{} {state}", BitRate(speed.0)),
+        (_, "") => "state unknown".to_owned(),
+        (_, state) => state.to_owned(),
+    }
+}
+
+/// The kind of a network device.
+pub(crate) fn nic_kind(kind: NicKind) -> &'static str {
+    match kind {
+        NicKind::Physical => "physical",
+        NicKind::VirtualFunction => "virtual function",
+        NicKind::Paravirtual => "paravirtual",
+        NicKind::Bond => "bond",
+        NicKind::Bridge => "bridge",
+        NicKind::Vlan => "VLAN",
+        NicKind::Loopback => "loopback",
+        NicKind::Virtual => "virtual",
+    }
+}
+
+/// What a memory-only node is made of.
+pub(crate) fn node_kind(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::Ordinary => "memory",
+        NodeKind::PersistentMemory => "persistent memory",
+        NodeKind::Cxl => "CXL memory",
+        NodeKind::HighBandwidth => "high-bandwidth memory",
+        NodeKind::Gpu => "GPU memory",
+        NodeKind::MemoryOnly => "memory without CPUs",
+        NodeKind::Empty => "empty: neither CPUs nor memory",
+    }
+}
+
+/// A function's name as pci.ids has it, shortened to what tells it apart.
+pub(crate) fn function_name(function: &Function) -> String {
+    let names = &function.names;
+    let device = bracketed(&names.device).unwrap_or(&names.device);
+    let vendor = short_vendor(&names.vendor);
+    match (vendor, device) {
+        ("", "") => format!("{:04x}:{:04x}", function.vendor, function.device),
+        (vendor, device) if device.starts_with(vendor) => device.to_owned(),
+        (vendor, device) => format!("{vendor} {device}"),
+    }
+}
+
+/// `GH100 [H100 SXM5 80GB]`: the name in brackets is the one people use.
+fn bracketed(name: &str) -> Option<&str> {
+    let (_, rest) = name.split_once('[')?;
+    let inner = rest.split_once(']')?.0.trim();
+    (!inner.is_empty()).then_some(inner)
+}
+
+/// The vendor's everyday name: in brackets where pci.ids has one, else its first word.
+fn short_vendor(vendor: &str) -> &str {
+    let name = bracketed(vendor).unwrap_or(vendor);
+    let first = name.split([' ', ',']).next().unwrap_or(name);
+    first.split('/').next_back().unwrap_or(first)
+}
+
+/// The slot's name, as people read it on the machine.
+pub(crate) fn slot(function: &Function) -> String {
+    function.slot.as_ref().map_or_else(String::new, |slot| format!("slot {slot}"))
+}
+
+/// Why something is unknown, as a clause.
+pub(crate) fn why(why: &Why) -> String {
+    match why {
+        Why::Absent => "the kernel does not tell".to_owned(),
+        Why::Denied => "needs root".to_owned(),
+        Why::NotSupported => "not supported".to_owned(),
+        Why::Unparsed(text) => format!("unreadable text {text:?}"),
+        Why::Failed(text) => format!("reading failed: {text}"),
+    }
+}
+
+/// What a drive hangs from, when that is not plain PCIe: the RAID controller that hides it, fabric,
+/// volumes on top.
+pub(crate) fn drive_note(drive: &Drive) -> String {
+    let mut notes = Vec::new();
+    if let Some(hidden) = &drive.hidden_by {
+        notes.push(format!("behind {} {}", hidden.driver, hidden.function));
+    }
+    if drive.kind == DriveKind::NvmeFabrics {
+        notes.extend(drive.controllers.first().map(|path| format!("over {}", path.transport)));
+    }
+    if drive.controllers.len() > 1 {
+        notes.push(format!("{} paths", drive.controllers.len()));
+    }
+    notes.join(", ")
+}
