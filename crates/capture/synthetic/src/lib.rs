@@ -14,6 +14,7 @@
 //! ```
 //!
 //! ```
+//! use nearside_synthetic as synthetic;
 //! let text = synthetic::named("virtual-machine").expect("an embedded machine");
 //! let machine = synthetic::parse(text).expect("embedded machines are sound").build();
 //! # let _ = machine;
