@@ -13,13 +13,21 @@
 //! have written; whatever could steer a terminal or break out of a document is taken out of them.
 
 mod ask;
+mod error;
 mod frame;
+pub mod irqs;
+pub mod json;
+pub mod lanes;
 mod layout;
 mod marks;
 mod names;
+pub mod near;
+pub mod path;
 mod style;
 mod text;
 pub mod topology;
+pub mod tree;
 mod words;
 
+pub use error::UnknownDevice;
 pub use style::Style;

@@ -4,7 +4,7 @@
 mod machines;
 
 use machines::{guest, hostile, mixed_cpus, server, storage_server};
-use nearside_report::{Style, topology};
+use nearside_report::{Style, irqs, json, lanes, near, path, topology, tree};
 
 fn at(width: usize) -> Style {
     Style { width, ..Style::default() }
@@ -30,4 +30,25 @@ fn topology_of_small_and_large_machines() {
 #[test]
 fn topology_of_a_hostile_machine() {
     insta::assert_snapshot!("topology_hostile", topology::draw(&hostile(), &at(80)));
+}
+
+#[test]
+fn tables_of_a_storage_server() {
+    let machine = storage_server();
+    insta::assert_snapshot!("tree", tree::draw(&machine, &at(100)));
+    insta::assert_snapshot!("lanes", lanes::draw(&machine, &at(100)));
+    insta::assert_snapshot!("irqs_nic", irqs::draw(&machine, "eth1", &at(100)).unwrap());
+    insta::assert_snapshot!("near_drive", near::draw(&machine, "nvme3n1", &at(100)).unwrap());
+    insta::assert_snapshot!("path", path::draw(&machine, "nvme3n1", "eth1", &at(100)).unwrap());
+}
+
+#[test]
+fn a_device_that_is_not_there_is_named_with_those_that_are() {
+    let error = near::draw(&storage_server(), "eth9\u{1b}", &at(80)).unwrap_err();
+    insta::assert_snapshot!(error.to_string());
+}
+
+#[test]
+fn the_topology_document_of_a_guest() {
+    insta::assert_snapshot!(serde_json::to_string_pretty(&json::topology(&guest())).unwrap());
 }

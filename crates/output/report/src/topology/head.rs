@@ -16,23 +16,31 @@ const LABEL: usize = 11;
 pub(crate) fn lines(machine: &Machine, columns: usize) -> Vec<Line> {
     let mut lines = title(machine, columns);
     lines.extend(frame::paragraph(Role::Plain, &counts(machine), 0, columns));
-    let numbering = ask::numbering(machine);
-    let siblings = ask::siblings(machine);
     let sub_numa = ask::sub_numa(machine);
+    if packages(machine) > 1 || machine.nodes.len() > 1 || sub_numa.kind != "none" {
+        lines.extend(numbering(machine, &sub_numa, columns));
+    }
+    lines.extend(surroundings(machine).iter().flat_map(|text| field("runs in", text, columns)));
+    lines
+}
+
+/// How CPUs are numbered and whether packages are split; of no interest where there is one domain.
+fn numbering(machine: &Machine, sub_numa: &ask::SubNuma, columns: usize) -> Vec<Line> {
     let told = |word: &str, why: &str| match why {
         "" => word.to_owned(),
         why => format!("{word}: {why}"),
     };
-    lines.extend(field("numbering", &told(&numbering.word, &numbering.why), columns));
+    let numbering = ask::numbering(machine);
+    let siblings = ask::siblings(machine);
+    let mut lines = field("numbering", &told(&numbering.word, &numbering.why), columns);
     if machine.cpus.smt.threads_per_core > 1 {
         lines.extend(field("siblings", &told(&siblings.word, &siblings.why), columns));
     }
-    let sub = match sub_numa.per_package {
+    let kind = match sub_numa.per_package {
         0 | 1 => sub_numa.kind.clone(),
         per => format!("{}, {per} nodes a package", sub_numa.kind),
     };
-    lines.extend(field("sub-NUMA", &told(&sub, &sub_numa.why), columns));
-    lines.extend(surroundings(machine).iter().flat_map(|text| field("runs in", text, columns)));
+    lines.extend(field("sub-NUMA", &told(&kind, &sub_numa.why), columns));
     lines
 }
 

@@ -18,6 +18,7 @@ use crate::style::{Line, Role, Style, paint};
 use crate::{marks, names, words};
 
 pub(crate) use devices::rows as device_rows;
+pub(crate) use spans::owners;
 
 
 /// From this width on two packages stand beside each other.
