@@ -14,6 +14,7 @@
 
 mod ask;
 mod error;
+pub mod findings;
 mod frame;
 pub mod irqs;
 pub mod json;
@@ -23,7 +24,9 @@ mod marks;
 mod names;
 pub mod near;
 pub mod path;
+pub mod screen;
 mod style;
+pub mod svg;
 mod text;
 pub mod topology;
 pub mod tree;

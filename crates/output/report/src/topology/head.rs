@@ -16,32 +16,40 @@ const LABEL: usize = 11;
 pub(crate) fn lines(machine: &Machine, columns: usize) -> Vec<Line> {
     let mut lines = title(machine, columns);
     lines.extend(frame::paragraph(Role::Plain, &counts(machine), 0, columns));
-    let sub_numa = ask::sub_numa(machine);
-    if packages(machine) > 1 || machine.nodes.len() > 1 || sub_numa.kind != "none" {
-        lines.extend(numbering(machine, &sub_numa, columns));
+    for (label, text) in numbering(machine) {
+        lines.extend(field(label, &text, columns));
     }
     lines.extend(surroundings(machine).iter().flat_map(|text| field("runs in", text, columns)));
     lines
 }
 
 /// How CPUs are numbered and whether packages are split; of no interest where there is one domain.
-fn numbering(machine: &Machine, sub_numa: &ask::SubNuma, columns: usize) -> Vec<Line> {
+fn numbering(machine: &Machine) -> Vec<(&'static str, String)> {
+    let sub_numa = ask::sub_numa(machine);
+    if packages(machine) < 2 && machine.nodes.len() < 2 && sub_numa.kind == "none" {
+        return Vec::new();
+    }
     let told = |word: &str, why: &str| match why {
         "" => word.to_owned(),
         why => format!("{word}: {why}"),
     };
     let numbering = ask::numbering(machine);
     let siblings = ask::siblings(machine);
-    let mut lines = field("numbering", &told(&numbering.word, &numbering.why), columns);
+    let mut fields = vec![("numbering", told(&numbering.word, &numbering.why))];
     if machine.cpus.smt.threads_per_core > 1 {
-        lines.extend(field("siblings", &told(&siblings.word, &siblings.why), columns));
+        fields.push(("siblings", told(&siblings.word, &siblings.why)));
     }
     let kind = match sub_numa.per_package {
         0 | 1 => sub_numa.kind.clone(),
         per => format!("{}, {per} nodes a package", sub_numa.kind),
     };
-    lines.extend(field("sub-NUMA", &told(&kind, &sub_numa.why), columns));
-    lines
+    fields.push(("sub-NUMA", told(&kind, &sub_numa.why)));
+    fields
+}
+
+/// The same as lines of text.
+pub(crate) fn numbering_texts(machine: &Machine) -> Vec<String> {
+    numbering(machine).into_iter().map(|(label, text)| format!("{label} {text}")).collect()
 }
 
 fn field(label: &str, text: &str, columns: usize) -> Vec<Line> {
