@@ -20,6 +20,9 @@ pub struct Host {
     pub cpu_model: Fact<String>,
     /// CPU vendor as the CPU says it: `GenuineIntel`, `AuthenticAMD`, or the ARM implementer.
     pub cpu_vendor: Fact<String>,
+    /// (family, model) of an x86 CPU from `/proc/cpuinfo`, both as the kernel prints them: decimal,
+    /// extended bits included.
+    pub cpu_family_model: Fact<(u32, u32)>,
     /// CPU flags of the first CPU (`flags` or `Features`).
     pub cpu_flags: Vec<String>,
     /// The kernel's command line.
@@ -100,6 +103,7 @@ impl Default for Host {
             name: Err(Default::default()),
             cpu_model: Err(Default::default()),
             cpu_vendor: Err(Default::default()),
+            cpu_family_model: Err(Default::default()),
             cpu_flags: Vec::new(),
             command_line: CommandLine::default(),
             mitigations: Vec::new(),

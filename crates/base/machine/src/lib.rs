@@ -23,8 +23,11 @@ mod link;
 mod memory;
 mod near;
 mod net;
+mod numbering;
+mod package;
 mod path;
 mod power;
+mod sub_numa;
 
 pub use block::{Controller, Drive, DriveKind, HiddenBy, Queue, Volume, VolumeKind};
 pub use cpu::{Cache, CacheKind, CoreKind, Cpus, Smt, Thread};
@@ -41,8 +44,11 @@ pub use near::Near;
 pub use net::{
     Channels, Coalescing, Feature, Gpu, Nic, NicKind, RdmaDevice, RdmaPort, Rings, RxQueue, TxQueue,
 };
+pub use numbering::{Numbering, NumberingKind, Siblings};
+pub use package::Package;
 pub use path::{Meeting, Path};
 pub use power::{FrequencyPolicy, IdleState, Power, Uncore};
+pub use sub_numa::{Interleaving, InterleavingState, SubNuma, SubNumaKind};
 
 /// One machine, as far as it could be read.
 #[derive(Debug, Clone, Default, PartialEq)]
