@@ -40,35 +40,6 @@ pub(crate) fn link(function: &Function) -> Option<LinkView> {
     Some(LinkView { limit, ..view })
 }
 
-/// A pattern and the reason for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
-    pub(crate) word: String,
-    pub(crate) why: String,
-}
-
-/// How CPU numbers step through packages or nodes.
-pub(crate) fn numbering(_machine: &Machine) -> Told {
-    Told { word: "undecided".to_owned(), why: String::new() }
-}
-
-/// How the threads of a core are numbered.
-pub(crate) fn siblings(_machine: &Machine) -> Told {
-    Told { word: "other".to_owned(), why: String::new() }
-}
-
-/// Whether packages are split into nodes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SubNuma {
-    pub(crate) kind: String,
-    pub(crate) per_package: u32,
-    pub(crate) why: String,
-}
-
-pub(crate) fn sub_numa(_machine: &Machine) -> SubNuma {
-    SubNuma { kind: "none".to_owned(), per_package: 1, why: String::new() }
-}
-
 /// The packages that the CPUs of a node sit in.
 pub(crate) fn packages_of_nodes(machine: &Machine) -> BTreeMap<NodeId, Vec<PackageId>> {
     let mut packages: BTreeMap<NodeId, Vec<PackageId>> = BTreeMap::new();

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use machine::Trouble;
-use setting::{Basis, Confidence, Finding, FindingEffect, Goal, Observation, Owner, Reboot, Severity};
+use setting::{
+    Basis, Confidence, Finding, FindingEffect, Goal, Observation, Owner, Reboot, Severity,
+};
 
 use crate::frame::{field_in, paragraph};
 use crate::style::{Line, Role, Style, paint};
@@ -124,7 +126,11 @@ fn brief(finding: &Finding, columns: usize) -> Vec<Line> {
     let mut lines = labelled("brings", &effect(&finding.effect), columns);
     if let Some(change) = finding.change.as_ref().filter(|_| finding.severity > Severity::Note) {
         let when = reboot(change.reboot);
-        lines.extend(labelled("change", &format!("{} → {} ({when})", change.from, change.to), columns));
+        lines.extend(labelled(
+            "change",
+            &format!("{} → {} ({when})", change.from, change.to),
+            columns,
+        ));
         lines.extend(by_hand(&change.by_hand, 2, columns));
     }
     lines
@@ -154,7 +160,12 @@ fn full(finding: &Finding, columns: usize) -> Vec<Line> {
         let text = format!("{}: {}", evidence.path, words::squeezed(&evidence.content));
         lines.extend(labelled_in(Role::Dim, label, &text, columns));
     }
-    lines.extend(labelled_in(Role::Dim, "more", &format!("nearside explain {}", finding.id), columns));
+    lines.extend(labelled_in(
+        Role::Dim,
+        "more",
+        &format!("nearside explain {}", finding.id),
+        columns,
+    ));
     lines
 }
 
@@ -243,7 +254,8 @@ fn unseen(found: &Found<'_>, detail: Detail, columns: usize) -> Vec<Line> {
     for (why, whats) in reasons {
         let most = if detail == Detail::Full { whats.len() } else { BRIEF_UNSEEN };
         let (shown, more) = whats.split_at_checked(most).unwrap_or((&whats, &[]));
-        let more = if more.is_empty() { String::new() } else { format!("; and {} more", more.len()) };
+        let more =
+            if more.is_empty() { String::new() } else { format!("; and {} more", more.len()) };
         lines.extend(paragraph(Role::Plain, &format!("Not seen, {why}:"), 0, columns));
         lines.extend(paragraph(Role::Dim, &format!("{}{more}", shown.join("; ")), 2, columns));
     }

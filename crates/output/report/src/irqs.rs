@@ -132,9 +132,12 @@ fn queue(irq: &Irq) -> String {
     match (source.queue, source.is_io) {
         (Some(queue), _) => queue.to_string(),
         (None, true) => "I/O".to_owned(),
-        (None, false) => irq.actions.first().map_or_else(|| "control".to_owned(), |name| {
-            if name.contains("config") { "config".to_owned() } else { "control".to_owned() }
-        }),
+        (None, false) => irq.actions.first().map_or_else(
+            || "control".to_owned(),
+            |name| {
+                if name.contains("config") { "config".to_owned() } else { "control".to_owned() }
+            },
+        ),
     }
 }
 

@@ -77,7 +77,12 @@ fn cpus(machine: &Machine, near: &Near, columns: usize) -> Vec<Line> {
         return field_in(Role::Warn, "CPUs", reason, LABEL, columns);
     }
     let cores = text::count(near.cores.len(), "core");
-    lines.extend(field("CPUs", &format!("{first}   one thread of each of {cores}"), LABEL, columns));
+    lines.extend(field(
+        "CPUs",
+        &format!("{first}   one thread of each of {cores}"),
+        LABEL,
+        columns,
+    ));
     if !rest.is_empty() {
         let text = format!("{rest}   their siblings, once those are busy");
         lines.extend(field("", &text, LABEL, columns));

@@ -28,18 +28,21 @@ pub enum Standing {
 /// The findings that the first screen shows.
 const SHOWN: usize = 3;
 
+/// Lines that a small terminal shows above its prompt.
+const HEIGHT: usize = 23;
+
 /// Draws the first screen.
 pub fn draw(machine: &Machine, found: &Found<'_>, standing: Standing, style: &Style) -> String {
     let columns = style.columns();
     let mut lines = topology::title(machine, columns);
     lines.push(Line::plain(topology::counts(machine)).cut(columns));
     let boxes = boxes(machine, columns);
-    // One row of boxes leaves room for findings of two lines.
-    let tall = boxes.len() <= 9;
     lines.extend(boxes);
-    lines.extend(findings(found, if tall { 2 } else { 1 }, columns));
-    lines.extend(unseen(machine, standing, columns));
-    lines.extend(next(machine, found, standing, columns));
+    let mut below = unseen(machine, standing, columns);
+    below.extend(next(machine, found, standing, columns));
+    let room = HEIGHT.saturating_sub(lines.len() + below.len() + 1);
+    lines.extend(findings(found, (room / SHOWN).clamp(1, 2), columns));
+    lines.extend(below);
     paint(&lines, style)
 }
 

@@ -301,17 +301,17 @@ pub struct Unknown {
 
 /// The document `topology/1` of a machine.
 pub fn topology(machine: &Machine) -> Topology {
-    let sub_numa = ask::sub_numa(machine);
+    let sub_numa = machine.sub_numa();
     Topology {
         schema: "topology/1".to_owned(),
         host: host(machine),
         cpus: cpu_sets(machine),
         packages: packages(machine),
         nodes: nodes(machine),
-        numbering: ask::numbering(machine).word,
-        siblings: ask::siblings(machine).word,
+        numbering: machine.numbering().kind.to_string(),
+        siblings: machine.siblings().to_string(),
         sub_numa: SubNuma {
-            kind: sub_numa.kind,
+            kind: sub_numa.kind.to_string(),
             per_package: sub_numa.per_package,
             why: sub_numa.why,
         },

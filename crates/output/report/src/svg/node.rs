@@ -15,7 +15,7 @@ use super::canvas::{Canvas, Class};
 pub(super) const SQUARE: u32 = 11;
 const PITCH: u32 = 14;
 const PAD: u32 = 14;
-const TILE_WIDTH: u32 = 176;
+const TILE_WIDTH: u32 = 166;
 const TILE_HEIGHT: u32 = 52;
 const GAP: u32 = 8;
 

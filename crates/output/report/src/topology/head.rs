@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use machine::{Container, Machine, Virtual};
+use machine::{Container, InterleavingState, Machine, Siblings, SubNumaKind, Virtual};
 use units::Bytes;
 
 use crate::style::{Line, Role};
-use crate::{ask, frame, layout, text};
+use crate::{frame, layout, text};
 
 /// Columns of the labels.
-const LABEL: usize = 11;
+const LABEL: usize = 12;
 
 /// The head of the drawing.
 pub(crate) fn lines(machine: &Machine, columns: usize) -> Vec<Line> {
@@ -25,25 +25,35 @@ pub(crate) fn lines(machine: &Machine, columns: usize) -> Vec<Line> {
 
 /// How CPUs are numbered and whether packages are split; of no interest where there is one domain.
 fn numbering(machine: &Machine) -> Vec<(&'static str, String)> {
-    let sub_numa = ask::sub_numa(machine);
-    if packages(machine) < 2 && machine.nodes.len() < 2 && sub_numa.kind == "none" {
+    let sub_numa = machine.sub_numa();
+    let split = sub_numa.kind != SubNumaKind::None;
+    if packages(machine) < 2 && machine.nodes.len() < 2 && !split {
         return Vec::new();
     }
     let told = |word: &str, why: &str| match why {
         "" => word.to_owned(),
         why => format!("{word}: {why}"),
     };
-    let numbering = ask::numbering(machine);
-    let siblings = ask::siblings(machine);
-    let mut fields = vec![("numbering", told(&numbering.word, &numbering.why))];
+    let numbering = machine.numbering();
+    let mut fields = vec![("numbering", told(&numbering.kind.to_string(), &numbering.why))];
     if machine.cpus.smt.threads_per_core > 1 {
-        fields.push(("siblings", told(&siblings.word, &siblings.why)));
+        let text = match machine.siblings() {
+            Siblings::Adjacent => "adjacent: a core's threads have successive numbers",
+            Siblings::SecondHalf => "second half: first threads of all cores, then their siblings",
+            Siblings::None => "none online",
+            Siblings::Other => "in no pattern",
+        };
+        fields.push(("siblings", text.to_owned()));
     }
     let kind = match sub_numa.per_package {
-        0 | 1 => sub_numa.kind.clone(),
+        0 | 1 => sub_numa.kind.to_string(),
         per => format!("{}, {per} nodes a package", sub_numa.kind),
     };
     fields.push(("sub-NUMA", told(&kind, &sub_numa.why)));
+    let interleaving = machine.node_interleaving();
+    if interleaving.state == InterleavingState::On {
+        fields.push(("interleaved", interleaving.why));
+    }
     fields
 }
 

@@ -21,7 +21,6 @@ pub(crate) use devices::rows as device_rows;
 pub(crate) use head::{counts, numbering_texts, title};
 pub(crate) use spans::owners;
 
-
 /// From this width on two packages stand beside each other.
 const TWO_ABREAST: usize = 164;
 

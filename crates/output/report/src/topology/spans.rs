@@ -188,7 +188,8 @@ pub(crate) fn unseen(machine: &Machine, columns: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for (why, whats) in &reasons {
         let (shown, more) = whats.split_at_checked(6).unwrap_or((whats, &[]));
-        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        let more =
+            if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         let text = format!("not seen ({why}): {}{more}", shown.join("; "));
         lines.extend(frame::paragraph(Role::Dim, &text, 0, columns));
     }
