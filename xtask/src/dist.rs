@@ -43,8 +43,9 @@ fn build() -> Result<PathBuf> {
     let arguments = ["build", "--release", "--package", "nearside", "--target", TARGET];
     project::call("cargo", &arguments, &[("RUSTFLAGS", "-C target-feature=+crt-static")])?;
     let binary = project::top().join("target").join(TARGET).join("release/nearside");
-    let headers = Command::new("readelf").args(["--program-headers", "--wide"]).arg(&binary);
-    let output = { headers }.output().context("readelf")?;
+    let mut readelf = Command::new("readelf");
+    readelf.args(["--program-headers", "--wide"]).arg(&binary);
+    let output = readelf.output().context("readelf")?;
     let text = String::from_utf8_lossy(&output.stdout);
     ensure!(!text.contains("INTERP"), "the binary asks for a dynamic linker");
     Ok(binary)
@@ -56,7 +57,8 @@ fn items(binary: &Path) -> Result<Vec<Item>> {
         ensure!(output.status.success(), "nearside {} failed", arguments.join(" "));
         Ok(output.stdout)
     };
-    let item = |path: &str, mode: u32, content: Vec<u8>| Item { path: path.to_owned(), mode, content };
+    let item =
+        |path: &str, mode: u32, content: Vec<u8>| Item { path: path.to_owned(), mode, content };
     let mut items = vec![
         item("bin/nearside", 0o755, fs::read(binary)?),
         item("share/doc/nearside/README.md", 0o644, fs::read(project::top().join("README.md"))?),
@@ -66,7 +68,11 @@ fn items(binary: &Path) -> Result<Vec<Item>> {
             0o644,
             made(&["generate", "complete", "bash"])?,
         ),
-        item("share/zsh/vendor-completions/_nearside", 0o644, made(&["generate", "complete", "zsh"])?),
+        item(
+            "share/zsh/vendor-completions/_nearside",
+            0o644,
+            made(&["generate", "complete", "zsh"])?,
+        ),
         item(
             "share/fish/vendor_completions.d/nearside.fish",
             0o644,
