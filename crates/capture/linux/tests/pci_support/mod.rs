@@ -18,6 +18,7 @@ pub(crate) struct Told {
     pub(crate) subsystem: Option<String>,
     pub(crate) node: Option<String>,
     pub(crate) driver: Option<String>,
+    pub(crate) iommu_group: Option<String>,
     /// Everything indented below, on one line, blanks reduced.
     pub(crate) text: String,
 }
@@ -117,6 +118,8 @@ fn detail(told: &mut Told, line: &str) {
         told.subsystem = rest.rfind('[').and_then(|at| rest.get(at..at + 11)).map(str::to_owned);
     } else if let Some(node) = line.strip_prefix("NUMA node: ") {
         told.node = Some(node.to_owned());
+    } else if let Some(group) = line.strip_prefix("IOMMU group: ") {
+        told.iommu_group = Some(group.to_owned());
     } else if let Some(driver) = line.strip_prefix("Kernel driver in use: ") {
         told.driver = Some(driver.to_owned());
     }
