@@ -8,13 +8,16 @@ use root::DirRoot;
 use serde_json::Value;
 use support::{Capture, Failed, Need, Trial, failed, lab_captures, tree_captures, trial};
 
+/// What is known to be true of a captured machine.
+type Truth = fn(&Machine) -> Result<(), Failed>;
+
 fn main() {
     let lab = lab_captures().into_iter().map(|capture| {
         let name = format!("lab/{}", capture.name);
         trial(name, &[Need::Captures], move || compare_lab(&capture))
     });
     let mut trials: Vec<Trial> = lab.collect();
-    let known: [(&str, fn(&Machine) -> Result<(), Failed>); 3] = [
+    let known: [(&str, Truth); 3] = [
         ("nvme-laptop-pcie", laptop),
         ("dell-2x-l5640", raid_and_volumes),
         ("hwloc-40intel64-2g2n4c+pcilocality", raid),

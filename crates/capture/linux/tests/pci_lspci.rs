@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The PCI tree against lspci: what it said on the lab's machines, and what it says of dumps.
 
+#![expect(clippy::print_stdout, reason = "how much was compared belongs in a test's output")]
+
 mod pci_support;
 
 use std::collections::BTreeMap;

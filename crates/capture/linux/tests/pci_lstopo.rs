@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! PCI functions and their nodes against lstopo, on every root of every captured tree.
 
+#![expect(clippy::print_stdout, reason = "how much was compared belongs in a test's output")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

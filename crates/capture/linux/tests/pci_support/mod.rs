@@ -82,7 +82,7 @@ pub(crate) fn parse(text: &str) -> BTreeMap<String, Told> {
     let mut last = None;
     for line in text.lines() {
         if line.starts_with(|c: char| c.is_ascii_hexdigit()) {
-            let (address, rest) = line.split_once(' ').unwrap();
+            let (address, rest) = line.split_once(' ').unwrap_or((line, ""));
             let address = match address.matches(':').count() {
                 1 => format!("0000:{address}"),
                 _ => address.to_owned(),
@@ -100,9 +100,8 @@ fn header(rest: &str) -> Told {
     let (class, device) = rest.split_once("]: ").unwrap_or((rest, ""));
     let (class_name, class) = class.rsplit_once(" [").unwrap_or((class, ""));
     // The ids are the last brackets that hold a colon: names and prog-if have brackets too.
-    let ids = device.match_indices('[').filter_map(|(at, _)| device.get(at..at + 11));
-    let ids =
-        ids.filter(|ids| ids.ends_with(']') && ids.as_bytes()[5] == b':').last().unwrap_or("");
+    let mut ids = device.match_indices('[').filter_map(|(at, _)| device.get(at..at + 11));
+    let ids = ids.rfind(|ids| ids.ends_with(']') && ids.as_bytes()[5] == b':').unwrap_or("");
     let name = device.split(&format!(" {ids}")).next().unwrap_or("");
     Told {
         class: class.to_owned(),
