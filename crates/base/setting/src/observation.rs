@@ -125,7 +125,7 @@ fn switch(text: &str) -> Option<String> {
     }
 }
 
-/// Whether two spellings are the same value: `4096	131072` and `4096 131072`, `007` and `7`.
+/// Whether two spellings are the same value: `4096\t131072` and `4096 131072`, `007` and `7`.
 pub fn same_value(form: Form, a: &str, b: &str) -> bool {
     a == b || matches!((canonical(form, a), canonical(form, b)), (Some(a), Some(b)) if a == b)
 }

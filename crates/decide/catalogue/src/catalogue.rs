@@ -134,18 +134,14 @@ fn name_vendors(settings: &mut [Setting], vendors: &[(VendorMap, Origin)]) {
 
 /// Edits between a word and an id; a word that is part of the id is near.
 fn distance(word: &str, id: &str) -> usize {
-    if word.len() >= 3 && id.contains(word) {
-        1
-    } else {
-        strsim::damerau_levenshtein(word, id)
-    }
+    if word.len() >= 3 && id.contains(word) { 1 } else { strsim::damerau_levenshtein(word, id) }
 }
 
 /// Every compiled-in TOML file of a setting or a vendor.
 fn built_in_files() -> Vec<Origin> {
-    let folders = FILES.dirs().filter(|folder| {
-        folder.path().to_str().is_some_and(|name| !OTHERS.contains(&name))
-    });
+    let folders = FILES
+        .dirs()
+        .filter(|folder| folder.path().to_str().is_some_and(|name| !OTHERS.contains(&name)));
     folders
         .flat_map(Dir::files)
         .filter(|file| file.path().extension().is_some_and(|extension| extension == "toml"))

@@ -68,12 +68,19 @@ pub(crate) fn suggest(culprit: &str, known: &[&str], list: &str) -> String {
     let near = known
         .iter()
         .map(|word| (strsim::damerau_levenshtein(culprit, word), word))
+        .filter(|(distance, word)| distance * 2 <= culprit.len().max(word.len()))
         .filter(|(distance, word)| *distance <= 2.max(word.len() / 3))
         .min();
     match near {
         Some((_, word)) => format!("did you mean `{word}`?"),
         None => format!("{list} {}", known.join(", ")),
     }
+}
+
+/// A word of the vocabulary as a file spells it: `scsi-host`.
+pub(crate) fn spelled<T: serde::Serialize>(word: &T) -> String {
+    let value = toml::Value::try_from(word).ok();
+    value.as_ref().and_then(toml::Value::as_str).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
@@ -93,5 +100,12 @@ mod tests {
     fn the_nearest_key_is_named_and_a_far_one_is_not() {
         assert_eq!(suggest("titel", &["id", "title"], "keys are"), "did you mean `title`?");
         assert_eq!(suggest("colour", &["id", "title"], "keys are"), "keys are id, title");
+        assert_eq!(suggest("5", &["0", "7"], "values are"), "values are 0, 7");
+    }
+
+    #[test]
+    fn words_are_spelled_as_in_files() {
+        assert_eq!(spelled(&setting::Scope::ScsiHost), "scsi-host");
+        assert_eq!(spelled(&setting::Form::CpuList), "cpu-list");
     }
 }

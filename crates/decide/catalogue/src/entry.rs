@@ -19,9 +19,9 @@ pub(crate) struct Origin {
 impl Origin {
     /// The folder that groups it, or `own` for a file in no folder.
     pub(crate) fn group(&self) -> &str {
-        self.file.rsplit_once('/').map_or("own", |(folder, _)| {
-            folder.rsplit_once('/').map_or(folder, |(_, last)| last)
-        })
+        self.file
+            .rsplit_once('/')
+            .map_or("own", |(folder, _)| folder.rsplit_once('/').map_or(folder, |(_, last)| last))
     }
 
     /// The file's name without folder and extension.
@@ -47,7 +47,7 @@ fn opens(line: &str, key: &str) -> bool {
     let line = line.trim_start();
     if let Some(table) = line.strip_prefix('[') {
         let name = table.trim_start_matches('[').split(']').next().unwrap_or_default();
-        return name == key;
+        return name.split('.').any(|part| part == key);
     }
     line.split_once('=').is_some_and(|(left, _)| {
         let left = left.trim();
@@ -101,8 +101,7 @@ impl MappedName {
 /// whoever prints it wraps it to the width there is.
 pub(crate) fn setting(origin: &Origin) -> Result<Setting, Complaint> {
     let parsed: Result<Setting, _> = toml::from_str(&origin.text);
-    let mut setting =
-        parsed.map_err(|error| from_toml(&origin.file, &origin.text, &error))?;
+    let mut setting = parsed.map_err(|error| from_toml(&origin.file, &origin.text, &error))?;
     for text in [&mut setting.title, &mut setting.what, &mut setting.trade_off] {
         unwrap_lines(text);
     }
@@ -136,6 +135,7 @@ mod tests {
     fn a_key_is_found_alone_dotted_and_as_a_table() {
         assert!(opens("wanted.latency.one-of = [\"on\"]", "one-of"));
         assert!(opens("[[effect]]", "effect"));
+        assert!(opens("[wanted.latency]", "wanted") && opens("[wanted.latency]", "latency"));
         assert!(opens("  id = \"x\"", "id"));
         assert!(!opens("identity = 1", "id"));
         assert!(!opens("# id", "id"));

@@ -78,14 +78,18 @@ pub(crate) fn vendor(
 
 fn mapped(name: &MappedName, origin: &Origin, catalogue: &Catalogue, out: &mut Vec<Complaint>) {
     let Some(setting) = catalogue.get(&name.setting) else {
-        let what = format!("attribute `{}` names `{}`, which is no setting", name.attribute, name.setting);
+        let what =
+            format!("attribute `{}` names `{}`, which is no setting", name.attribute, name.setting);
         out.push(origin.complain("setting", what, &help_for(&name.setting, catalogue)));
         return;
     };
     for (ours, _) in &name.values {
         let known = setting.values.iter().any(|meaning| meaning.value == *ours);
         if !known && !setting.values.is_empty() {
-            let what = format!("attribute `{}` maps `{ours}`, which `{}` has not", name.attribute, setting.id);
+            let what = format!(
+                "attribute `{}` maps `{ours}`, which `{}` has not",
+                name.attribute, setting.id
+            );
             out.push(origin.complain("values", what, "use a value of the setting's `values`"));
         }
     }

@@ -4,7 +4,7 @@
 use setting::{FACTS, Form, Setting};
 
 use crate::Complaint;
-use crate::complaint::suggest;
+use crate::complaint::{spelled, suggest};
 use crate::entry::Origin;
 
 /// Checks how a setting is seen.
@@ -40,7 +40,8 @@ fn check_fact(fact: &str, setting: &Setting, origin: &Origin, out: &mut Vec<Comp
         }
         Some((_, scope, _)) if *scope != setting.scope => {
             let what = format!("fact `{fact}` is no fact of this scope");
-            out.push(origin.complain("scope", what, &format!("its scope is {scope:?}")));
+            let help = format!("its scope is \"{}\"", spelled(scope));
+            out.push(origin.complain("scope", what, &help));
         }
         Some(_) => {}
     }

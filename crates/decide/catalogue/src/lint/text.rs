@@ -12,7 +12,11 @@ pub(super) fn check(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>
     check_not_empty(setting, origin, out);
     if setting.effect.is_empty() {
         let what = format!("`{}` says no effect", setting.id);
-        out.push(origin.complain("effect", what, "add [[effect]] with text, basis, impact, source"));
+        out.push(origin.complain(
+            "effect",
+            what,
+            "add [[effect]] with text, basis, impact, source",
+        ));
     }
     for effect in &setting.effect {
         check_effect(effect, origin, out);

@@ -5,7 +5,7 @@
 use setting::{Form, Goal, NUMERIC_FACTS, Setting, TAGS, Wish, canonical};
 
 use crate::Complaint;
-use crate::complaint::suggest;
+use crate::complaint::{spelled, suggest};
 use crate::entry::Origin;
 
 /// Sysctls whose change makes a machine less safe or hides a fault. Tuning tools have set each of
@@ -57,19 +57,25 @@ fn check_meanings(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) 
             let what = format!("value `{value}` stands twice");
             out.push(origin.complain("values", what, "keep one of them"));
         }
-        check_spelling(value, setting, origin, out);
+        check_spelling("values", value, setting, origin, out);
     }
 }
 
 /// A value must be spelled as the observation prints it, or it can never be equal.
-fn check_spelling(value: &str, setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
+fn check_spelling(
+    key: &str,
+    value: &str,
+    setting: &Setting,
+    origin: &Origin,
+    out: &mut Vec<Complaint>,
+) {
     let form = setting.observe.form;
     if form == Form::Selected {
         return;
     }
     if canonical(form, value).as_deref() != Some(value) {
-        let what = format!("value `{value}` is not as the form `{form:?}` prints it");
-        out.push(origin.complain("values", what, "a switch is `on` or `off`, a number has no unit"));
+        let what = format!("value `{value}` is not as the form `{}` prints it", spelled(&form));
+        out.push(origin.complain(key, what, "a switch is `on` or `off`, a number has no unit"));
     }
 }
 
@@ -93,7 +99,7 @@ fn check_wish(
         out.push(origin.complain(key, what, "observe with form `number` or a numeric fact"));
     }
     for value in &wish.one_of {
-        check_spelling(value, setting, origin, out);
+        check_spelling(key, value, setting, origin, out);
         let known = setting.values.iter().any(|meaning| meaning.value == *value);
         if !setting.values.is_empty() && !known {
             let words: Vec<&str> = setting.values.iter().map(|m| m.value.as_str()).collect();
