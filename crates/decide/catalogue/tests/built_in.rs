@@ -128,3 +128,16 @@ fn near_names_are_offered() {
     assert!(catalogue.nearest("aspm").contains(&"pcie-aspm"));
     assert!(catalogue.nearest("nothing-like-it-at-all").is_empty());
 }
+
+#[test]
+fn the_examples_of_the_manual_are_good_entries() {
+    let manual = include_str!("../../../../docs/catalogue.md");
+    let blocks = manual.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let blocks: Vec<String> = blocks.map(str::to_owned).collect();
+    let [entry, vendor] = blocks.try_into().expect("an entry and a vendor's names");
+    let files = [("block-example.toml", entry), ("vendors/acme-intel.toml", vendor)];
+    let catalogue = Catalogue::with_folder(files.map(|(name, text)| (name.to_owned(), text)));
+    let catalogue = catalogue.unwrap_or_else(|complaints| panic!("{complaints:?}"));
+    let snc = catalogue.get("sub-numa-cluster").expect("a setting");
+    assert!(snc.vendors.iter().any(|name| name.attribute == "SncMode"));
+}
