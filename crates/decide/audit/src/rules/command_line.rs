@@ -164,10 +164,11 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
 
 /// What a guest's memory and CPUs are is its host's choice; what is no loss is not worth a note.
 fn is_worth(context: &Context<'_>, option: &Override) -> bool {
-    let is_placement = option.text.starts_with("numa=off");
+    let placement = option.text.starts_with("numa=off");
     let quiet = option.severity == Severity::Note
         && (context.is_guest() || context.is("desktop") || option.text == "mitigations=off");
-    !quiet && !(is_placement && context.places.packages().len() < 2)
+    let pointless = placement && context.places.packages().len() < 2;
+    !(quiet || pointless)
 }
 
 fn draft(context: &Context<'_>, option: &Override) -> Draft {
