@@ -75,7 +75,14 @@ fn topology(
     let tree = tree.to_str().context("the tree's path is no UTF-8")?;
     let ours = line(nearside, &["topology", "--json", "--from", tree]);
     let (ours, peer) = pairs(options.rounds, &ours, &lstopo(tree))?;
-    promise("topology --json / lstopo --of xml, wall", &ours, &peer, |cost| cost.wall_s, 1.0, broken);
+    promise(
+        "topology --json / lstopo --of xml, wall",
+        &ours,
+        &peer,
+        |cost| cost.wall_s,
+        1.0,
+        broken,
+    );
     Ok(())
 }
 
@@ -84,7 +91,8 @@ fn thousand_cpus(options: &Options, nearside: &Path, broken: &mut Vec<String>) -
     let scratch = project::top().join("target/bench");
     for eighths in [1, 2, 4, 8] {
         let tree = scratch.join(format!("thousand-cpus-{eighths}"));
-        let (name, folder) = (format!("synthetic:thousand-cpus@{eighths}/8"), tree.to_string_lossy());
+        let (name, folder) =
+            (format!("synthetic:thousand-cpus@{eighths}/8"), tree.to_string_lossy());
         if !tree.is_dir() {
             let made = line(nearside, &["generate", "machine", &name, &folder]);
             measure(&made)?;

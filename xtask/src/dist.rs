@@ -56,7 +56,8 @@ fn items(binary: &Path) -> Result<Vec<Item>> {
         ensure!(output.status.success(), "nearside {} failed", arguments.join(" "));
         Ok(output.stdout)
     };
-    let item = |path: &str, mode: u32, content: Vec<u8>| Item { path: path.to_owned(), mode, content };
+    let item =
+        |path: &str, mode: u32, content: Vec<u8>| Item { path: path.to_owned(), mode, content };
     let mut items = vec![
         item("bin/nearside", 0o755, fs::read(binary)?),
         item("share/doc/nearside/README.md", 0o644, fs::read(project::top().join("README.md"))?),
@@ -66,7 +67,11 @@ fn items(binary: &Path) -> Result<Vec<Item>> {
             0o644,
             made(&["generate", "complete", "bash"])?,
         ),
-        item("share/zsh/vendor-completions/_nearside", 0o644, made(&["generate", "complete", "zsh"])?),
+        item(
+            "share/zsh/vendor-completions/_nearside",
+            0o644,
+            made(&["generate", "complete", "zsh"])?,
+        ),
         item(
             "share/fish/vendor_completions.d/nearside.fish",
             0o644,

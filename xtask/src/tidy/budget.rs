@@ -17,7 +17,8 @@ const CRATE_DOC: usize = 5;
 
 pub(super) fn check() -> Result<Complaints> {
     let mut complaints = Complaints::new();
-    for file in project::files()?.iter().filter(|file| file.extension().is_some_and(|e| e == "rs")) {
+    for file in project::files()?.iter().filter(|file| file.extension().is_some_and(|e| e == "rs"))
+    {
         let Some(text) = project::text(file) else { continue };
         let lines = source::without_tests(&text).lines().count();
         let budget = if file.ends_with("main.rs") { MAIN } else { FILE };

@@ -66,13 +66,17 @@ fn is_mail(word: &str) -> bool {
     let domain = host.rsplit_once('.').is_some_and(|(_, top)| {
         top.len() >= 2 && top.bytes().all(|byte| byte.is_ascii_lowercase())
     });
-    !user.is_empty() && domain && !host.contains(':') && !reserved.iter().any(|end| host.ends_with(end))
+    !user.is_empty()
+        && domain
+        && !host.contains(':')
+        && !reserved.iter().any(|end| host.ends_with(end))
 }
 
 fn is_uuid(word: &str) -> bool {
     let parts: Vec<_> = word.split('-').collect();
     let lengths: Vec<_> = parts.iter().map(|part| part.len()).collect();
-    let digits = word.bytes().filter(u8::is_ascii_hexdigit).collect::<std::collections::BTreeSet<_>>();
+    let digits =
+        word.bytes().filter(u8::is_ascii_hexdigit).collect::<std::collections::BTreeSet<_>>();
     lengths == [8, 4, 4, 4, 12]
         && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
         && digits.len() > 6

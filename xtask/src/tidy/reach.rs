@@ -36,7 +36,8 @@ pub(super) fn check() -> Result<Complaints> {
 }
 
 fn is_inside(file: &Path) -> bool {
-    let pure = ["crates/base/", "crates/decide/", "crates/output/report/", "crates/capture/linux/src/"];
+    let pure =
+        ["crates/base/", "crates/decide/", "crates/output/report/", "crates/capture/linux/src/"];
     let path = file.to_string_lossy();
     path.ends_with(".rs")
         && path.contains("/src/")

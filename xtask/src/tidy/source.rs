@@ -32,7 +32,8 @@ pub(super) fn check() -> Result<Complaints> {
 
 /// Words that a finished line does not have. Put together here, so that this file has none.
 fn loose_end(line: &str) -> Option<String> {
-    let words = [["TO", "DO"], ["FIX", "ME"], ["XX", "X:"], ["to", "do!("], ["unimple", "mented!("]];
+    let words =
+        [["TO", "DO"], ["FIX", "ME"], ["XX", "X:"], ["to", "do!("], ["unimple", "mented!("]];
     words.iter().map(|parts| parts.concat()).find(|word| line.contains(word.as_str()))
 }
 

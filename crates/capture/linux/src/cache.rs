@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Caches and who shares them.
 //!
-//! A CPU that an earlier CPU's `shared_cpu_list` names is not asked again about that cache, and
+//! A CPU that an earlier CPU's `shared_cpu_map` names is not asked again about that cache, and
 //! level and type are asked once for each index and kind of core, for the kernel lists the caches
 //! of like CPUs in like order. Sizes are read for each cache: the L3 domains of one package may
 //! differ (AMD's parts with stacked cache on one die).
@@ -83,10 +83,11 @@ impl Reader<'_> {
     }
 }
 
-/// The online CPUs of `shared_cpu_list`, or of the mask before it, or the CPU alone.
+/// The online CPUs of `shared_cpu_map`, or of the list beside it, or the CPU alone. The mask comes
+/// first because lstopo believes it where a tree was mended by hand and the two differ.
 fn shared(dir: &Dir<'_>, cpu: Cpu, online: &CpuSet) -> CpuSet {
-    let list = dir.parse::<CpuSet>("shared_cpu_list").ok();
-    let set = list.or_else(|| CpuSet::from_mask(&dir.text("shared_cpu_map").ok()?).ok());
+    let mask = dir.text("shared_cpu_map").ok().and_then(|text| CpuSet::from_mask(&text).ok());
+    let set = mask.or_else(|| dir.parse::<CpuSet>("shared_cpu_list").ok());
     let believed = set.filter(|set| set.contains(cpu)).map(|set| set.and(online));
     believed.filter(|set| !set.is_empty()).unwrap_or_else(|| [cpu].into_iter().collect())
 }

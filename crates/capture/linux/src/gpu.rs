@@ -1,9 +1,94 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! GPUs and accelerators.
+//! GPUs and accelerators. The graphics of a management controller is none worth listing.
 
-use machine::{Function, Gpu, Node};
-use root::Root;
+use machine::{Fact, Function, Gpu, Node};
+use root::{Dir, Root, text};
+use units::NodeId;
 
-pub(crate) fn read(_root: &dyn Root, _functions: &[Function], _nodes: &[Node]) -> Vec<Gpu> {
-    Vec::new()
+/// PCI classes (base, sub): VGA, 3D, other display, processing accelerator.
+const CLASSES: [(u8, u8); 4] = [(0x03, 0x00), (0x03, 0x02), (0x03, 0x80), (0x12, 0x00)];
+
+/// Vendors whose display functions draw a console and compute nothing: management controllers
+/// (ASPEED, Matrox, XGI, Huawei) and virtual machines' screens (Cirrus, Bochs, Red Hat's QXL and
+/// virtio, VMware, Hyper-V, VirtualBox, Amazon).
+const SCREENS: [u16; 12] = [
+    0x1a03, 0x102b, 0x18ca, 0x19e5, 0x1013, 0x1234, 0x1b36, 0x1af4, 0x15ad, 0x1414, 0x80ee, 0x1d0f,
+];
+
+const VGA: (u8, u8) = (0x03, 0x00);
+
+pub(crate) fn read(root: &dyn Root, functions: &[Function], nodes: &[Node]) -> Vec<Gpu> {
+    let gpu = |function: &&Function| is_gpu(function);
+    functions.iter().filter(gpu).map(|function| describe(root, function, nodes)).collect()
+}
+
+/// A virtual function is a share of a GPU that is already listed.
+fn is_gpu(function: &Function) -> bool {
+    let class = (function.class.base, function.class.sub);
+    let is_display = class.0 == 0x03;
+    // Huawei's and Amazon's accelerators are real; only their screens are not.
+    let is_screen = is_display && SCREENS.contains(&function.vendor);
+    let is_share = function.physical_function.is_some();
+    CLASSES.contains(&class) && !is_screen && !is_share && !(class == VGA && function.vendor == 0)
+}
+
+fn describe(root: &dyn Root, function: &Function, nodes: &[Node]) -> Gpu {
+    let address = function.address.to_string();
+    let name = card(root, &address).or_else(|| minor(root, &address));
+    let model = || match function.names.device.as_str() {
+        "" => address.clone(),
+        device => device.to_owned(),
+    };
+    Gpu {
+        name: name.unwrap_or_else(model),
+        function: function.address,
+        node: function.node,
+        memory_node: memory_node(root, &address, nodes),
+    }
+}
+
+/// `card1` in the function's `drm` folder, or `accel0` in `accel`.
+fn card(root: &dyn Root, address: &str) -> Option<String> {
+    let dir = Dir::new(root, format!("/sys/bus/pci/devices/{address}"));
+    let first = |folder: &str, prefix: &str| {
+        let names = dir.sub(folder).list().unwrap_or_default();
+        names.into_iter().find(|name| name.starts_with(prefix))
+    };
+    first("drm", "card").or_else(|| first("accel", "accel"))
+}
+
+/// `Device Minor:     3` of NVIDIA's driver, which shows no card where its DRM part is off.
+fn minor(root: &dyn Root, address: &str) -> Option<String> {
+    let text = text(root, &format!("/proc/driver/nvidia/gpus/{address}/information")).ok()?;
+    let minor = value(&text, "Device Minor:")?.parse::<u32>().ok()?;
+    Some(format!("nvidia{minor}"))
+}
+
+/// The node that the GPU's memory became, by NVIDIA's driver on POWER9 and Grace:
+///
+/// ```text
+/// Node:      250
+/// Status:    online
+/// ```
+fn memory_node(root: &dyn Root, address: &str, nodes: &[Node]) -> Option<NodeId> {
+    let status: Fact<String> =
+        text(root, &format!("/proc/driver/nvidia/gpus/{address}/numa_status"));
+    let node = value(&status.ok()?, "Node:")?.parse().map(NodeId).ok()?;
+    nodes.iter().any(|known| known.id == node).then_some(node)
+}
+
+fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.trim().strip_prefix(key)).map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_behind_their_key() {
+        let text = "Node:      250\nStatus:    online\nAddress:   40000000000\n";
+        assert_eq!(value(text, "Node:"), Some("250"));
+        assert_eq!(value(text, "Device Minor:"), None);
+    }
 }

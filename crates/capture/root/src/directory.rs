@@ -49,7 +49,12 @@ impl DirRoot {
             "" => ".",
             relative => relative,
         };
-        let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+        // openat2 refuses O_PATH together with flags that only an opened file can have.
+        let quiet = match flags.contains(OFlags::PATH) {
+            true => OFlags::CLOEXEC,
+            false => OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK,
+        };
+        let flags = flags | quiet;
         rustix::fs::openat2(&self.top, relative, flags, Mode::empty(), self.resolve)
     }
 }
@@ -188,4 +193,23 @@ fn why(errno: Errno) -> Why {
 
 fn why_io(error: &std::io::Error) -> Why {
     Errno::from_io_error(error).map_or_else(|| Why::Failed(error.to_string()), why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_and_modes_of_a_folder_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("sys/devices/a")).unwrap();
+        std::fs::write(folder.path().join("sys/devices/a/class"), "0x010802\n").unwrap();
+        std::os::unix::fs::symlink("../sys/devices/a", folder.path().join("sys/b")).unwrap();
+        let root = DirRoot::open(folder.path()).unwrap();
+        assert_eq!(root.link("/sys/b").unwrap(), "../sys/devices/a");
+        assert_eq!(root.resolve("/sys/b/class").unwrap(), "/sys/devices/a/class");
+        assert_eq!(root.mode("/sys/b/class").unwrap() & 0o400, 0o400);
+        assert_eq!(root.link("/sys/devices"), Err(Why::NotSupported));
+        assert_eq!(root.mode("/sys/none"), Err(Why::Absent));
+    }
 }

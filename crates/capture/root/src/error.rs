@@ -3,6 +3,9 @@
 
 use std::path::PathBuf;
 
+use crate::FormatError;
+use crate::archive::ArchiveError;
+
 /// Why a root could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -15,8 +18,19 @@ pub enum OpenError {
         /// Why not.
         source: std::io::Error,
     },
-    /// Neither `sys/devices`, `sys/class` nor `proc/cpuinfo` below it.
-    #[error("{path} holds no machine: neither sys/devices, sys/class nor proc/cpuinfo", path = .0.display())]
+    /// A device, a FIFO or a socket.
+    #[error("cannot open {path}: neither a folder nor a plain file", path = .0.display())]
+    Kind(PathBuf),
+    /// An archive was refused.
+    #[error("cannot open {path}: {source}", path = .path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// Why.
+        source: ArchiveOpenError,
+    },
+    /// Neither `sys/devices`, `sys/class`, `proc/cpuinfo` nor `proc/interrupts` below it.
+    #[error("{path} holds no machine: neither sys/devices, sys/class, proc/cpuinfo nor proc/interrupts", path = .0.display())]
     NoRoot(PathBuf),
     /// More than one root; the names to choose from.
     #[error("{path} holds {n} machines: {names}", path = .path.display(), n = .roots.len(), names = .roots.join(", "))]
@@ -26,4 +40,43 @@ pub enum OpenError {
         /// Folders below it, each a root.
         roots: Vec<String>,
     },
+    /// None of its roots, or several, are called so.
+    #[error("{path} holds no one machine called {which:?}; it holds: {names}", path = .path.display(), names = names(.roots))]
+    NoSuch {
+        /// The folder or archive.
+        path: PathBuf,
+        /// What was asked for.
+        which: String,
+        /// Folders below it, each a root.
+        roots: Vec<String>,
+    },
+}
+
+/// Why an archive was refused: as an archive, or as a capture.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveOpenError {
+    /// It is hostile, damaged, cut or no archive.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// It is a capture that this version cannot read.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+}
+
+impl OpenError {
+    /// What to do next.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Io { .. } => "look at the path and its permissions",
+            Self::Kind(_) => "give a folder, or an archive as a plain file",
+            Self::Archive { source: ArchiveOpenError::Archive(error), .. } => error.help(),
+            Self::Archive { source: ArchiveOpenError::Format(error), .. } => error.help(),
+            Self::NoRoot(_) => "give the folder that holds sys and proc, or one above it",
+            Self::Several { .. } | Self::NoSuch { .. } => "name one of them, or the end of its name",
+        }
+    }
+}
+
+fn names(roots: &[String]) -> String {
+    if roots.is_empty() { "none".to_owned() } else { roots.join(", ") }
 }

@@ -15,17 +15,27 @@
 //!
 //! It does not know what any file means.
 
+pub mod archive;
+mod capture;
+mod content;
 mod dir;
 mod directory;
 mod error;
 mod live;
 mod memory;
+mod open;
 mod question;
+mod recorder;
+mod redact;
 mod root;
 
+pub use capture::{About, FormatError, Overwrite, Written};
 pub use dir::{Dir, text};
 pub use directory::{DirRoot, LiveRoot};
-pub use error::OpenError;
+pub use error::{ArchiveOpenError, OpenError};
 pub use memory::MemoryRoot;
+pub use open::{Opened, open};
 pub use question::Question;
+pub use recorder::{Record, Recorder};
+pub use redact::Redactor;
 pub use root::{Root, SMALL};

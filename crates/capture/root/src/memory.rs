@@ -1,30 +1,64 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A tree in memory: what archives and synthetic machines become, and what tests write down.
+//! A tree in memory: what archives, captures and synthetic machines become, and what tests write.
 
-use std::collections::BTreeMap;
-use std::io::BufRead;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
+use std::io::{self, BufRead, Read};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+use std::sync::Arc;
 
 use machine::{Fact, Why};
 
+use crate::content::{Arena, Content, Packer};
 use crate::{Question, Root, SMALL};
 
-/// As many links as Linux follows in one path.
+/// As many links as Linux follows in one path (`MAXSYMLINKS`, include/linux/namei.h).
 const MAX_LINKS: usize = 40;
 
 /// A tree in memory.
 #[derive(Debug, Clone)]
 pub struct MemoryRoot {
-    /// Entry 0 is the root folder; folders name their children by index.
+    /// Folders name their children by index.
     entries: Vec<Entry>,
+    /// The entry that is `/`: not the first where an archive holds several machines.
+    top: u32,
+    names: HashSet<Arc<str>>,
+    arena: Arena,
     answers: BTreeMap<Question, Fact<String>>,
+    odd: BTreeMap<u32, Odd>,
+    /// Folders that may be listed; none where all may. A capture holds the files that were asked
+    /// for, and a listing of those alone would be a wrong number.
+    listed: Option<BTreeSet<u32>>,
 }
 
 #[derive(Debug, Clone)]
 enum Entry {
-    File { bytes: Vec<u8>, mode: u32 },
-    Folder(BTreeMap<Box<str>, usize>),
-    Link(Box<str>),
+    File { content: Content, mode: u32 },
+    Folder { children: BTreeMap<Arc<str>, u32>, mode: u32 },
+    Link(Arc<str>),
     Refused(Why),
+}
+
+/// What an entry answers instead of what the tree says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Odd {
+    pub(crate) read: Option<Why>,
+    /// A stream that fails after its content.
+    pub(crate) broken: Option<Why>,
+    pub(crate) list: Option<Fact<Vec<String>>>,
+    pub(crate) link: Option<Why>,
+    pub(crate) resolve: Option<Why>,
+    pub(crate) mode: Option<Fact<u32>>,
+}
+
+/// What stands at a literal path, no link followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Folder,
+    Link,
+    Refused,
 }
 
 /// Whether a link at the end of a path is followed.
@@ -36,7 +70,21 @@ enum Last {
 
 impl Default for MemoryRoot {
     fn default() -> Self {
-        Self { entries: vec![Entry::Folder(BTreeMap::new())], answers: BTreeMap::new() }
+        Self {
+            entries: vec![Entry::folder()],
+            top: 0,
+            names: HashSet::new(),
+            arena: Arena::default(),
+            answers: BTreeMap::new(),
+            odd: BTreeMap::new(),
+            listed: None,
+        }
+    }
+}
+
+impl Entry {
+    fn folder() -> Self {
+        Self::Folder { children: BTreeMap::new(), mode: 0o755 }
     }
 }
 
@@ -47,7 +95,7 @@ impl MemoryRoot {
     }
 
     /// Adds a file, and the folders above it.
-    pub fn file(&mut self, path: &str, content: impl Into<Vec<u8>>) -> &mut Self {
+    pub fn file(&mut self, path: &str, content: impl AsRef<[u8]>) -> &mut Self {
         self.file_with_mode(path, content, 0o644)
     }
 
@@ -55,10 +103,11 @@ impl MemoryRoot {
     pub fn file_with_mode(
         &mut self,
         path: &str,
-        content: impl Into<Vec<u8>>,
+        content: impl AsRef<[u8]>,
         mode: u32,
     ) -> &mut Self {
-        self.put(path, Entry::File { bytes: content.into(), mode })
+        let content = Content::new(content.as_ref(), &mut self.arena);
+        self.put(path, Entry::File { content, mode })
     }
 
     /// Adds a symbolic link.
@@ -83,56 +132,250 @@ impl MemoryRoot {
         self
     }
 
+    /// Where contents made outside go before [`Self::put_content`] takes them.
+    pub(crate) fn arena(&mut self) -> &mut Arena {
+        &mut self.arena
+    }
+
+    pub(crate) fn put_content(&mut self, path: &str, content: Content, mode: u32) {
+        self.put(path, Entry::File { content, mode });
+    }
+
+    pub(crate) fn folder_with_mode(&mut self, path: &str, mode: u32) {
+        let index = self.folder_index(path);
+        if let Some(Entry::Folder { mode: old, .. }) = self.entries.get_mut(index as usize) {
+            *old = mode;
+        }
+    }
+
+    /// Bytes that contents and names occupy.
+    pub(crate) fn kept(&self) -> u64 {
+        self.arena.kept()
+    }
+
+    /// Makes `path` a second name of the file `of`; false where that is no file.
+    pub(crate) fn hard_link(&mut self, path: &str, of: &str) -> bool {
+        let Ok(Entry::File { content, mode }) = self.entry(of, Last::Keep) else { return false };
+        let entry = Entry::File { content: content.clone(), mode: *mode };
+        self.put(path, entry);
+        true
+    }
+
+    /// What stands at a literal path.
+    pub(crate) fn kind(&self, path: &str) -> Option<Kind> {
+        let index = parts(path).try_fold(self.top, |folder, name| self.child(folder, name))?;
+        Some(match self.at(index) {
+            Entry::File { .. } => Kind::File,
+            Entry::Folder { .. } => Kind::Folder,
+            Entry::Link(_) => Kind::Link,
+            Entry::Refused(_) => Kind::Refused,
+        })
+    }
+
+    /// Only folders told by [`Self::set_odd`] or [`Self::set_listed`] may be listed from now on.
+    pub(crate) fn list_only_what_was_listed(&mut self) {
+        self.listed.get_or_insert_default();
+    }
+
+    pub(crate) fn set_listed(&mut self, path: &str) {
+        let index = self.folder_index(path);
+        self.listed.get_or_insert_default().insert(index);
+    }
+
+    pub(crate) fn set_odd(&mut self, path: &str, odd: Odd) {
+        let index = parts(path).fold(self.top, |folder, name| {
+            if let Entry::Refused(_) = self.at(folder) {
+                self.set(folder, Entry::folder());
+            }
+            self.child_made(folder, name)
+        });
+        self.odd.insert(index, odd);
+    }
+
+    /// Makes a folder where nothing is.
+    pub(crate) fn folder_if_nothing(&mut self, path: &str) {
+        if matches!(self.kind(path), None | Some(Kind::Refused)) {
+            self.folder(path);
+        }
+    }
+
+    /// Takes an entry at the top away.
+    pub(crate) fn remove(&mut self, name: &str) {
+        if let Some(Entry::Folder { children, .. }) = self.entries.get_mut(self.top as usize) {
+            children.remove(name);
+        }
+    }
+
+    /// The same tree seen from a folder below: that is `/` then.
+    pub(crate) fn below(mut self, path: &str) -> Fact<Self> {
+        self.top = self.index(path, Last::Keep)?;
+        Ok(self)
+    }
+
+    /// A copy of a folder's files, folders and links. What is none of these is left out, and so
+    /// are names that are no UTF-8; what may not be read is refused in the copy too.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub(crate) fn copy_of(folder: &Path) -> io::Result<Self> {
+        let mut root = Self::new();
+        root.copy_folder(folder, "", 64)?;
+        Ok(root)
+    }
+
+    fn copy_folder(&mut self, folder: &Path, path: &str, depth: usize) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let (path, kind) = (format!("{path}/{name}"), entry.file_type()?);
+            if kind.is_symlink() {
+                if let Ok(target) = fs::read_link(entry.path())?.into_os_string().into_string() {
+                    self.symlink(&path, &target);
+                }
+            } else if kind.is_dir() && depth > 0 {
+                self.folder(&path);
+                self.copy_folder(&entry.path(), &path, depth - 1)?;
+            } else if kind.is_file() {
+                self.copy_file(&entry, &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_file(&mut self, entry: &fs::DirEntry, path: &str) -> io::Result<()> {
+        let mode = entry.metadata()?.permissions().mode() & 0o7777;
+        let mut packer = Packer::default();
+        match fs::File::open(entry.path()).and_then(|mut file| io::copy(&mut file, &mut packer)) {
+            Ok(_) => {
+                let content = packer.finish(&mut self.arena)?;
+                self.put_content(path, content, mode);
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                self.refuse(path, Why::Denied);
+            }
+            Err(error) => {
+                self.refuse(path, failed(error));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the tree as files below a folder that is there, for tools that read files.
+    ///
+    /// Refused entries become files without permission bits; answers have no place in it.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn write_to(&self, folder: &Path) -> io::Result<()> {
+        self.write_folder(self.top, folder)
+    }
+
+    fn write_folder(&self, index: u32, folder: &Path) -> io::Result<()> {
+        let Entry::Folder { children, .. } = self.at(index) else { return Ok(()) };
+        for (name, &child) in children {
+            let path = folder.join(&**name);
+            match self.at(child) {
+                Entry::Folder { .. } => {
+                    fs::DirBuilder::new().mode(0o755).create(&path)?;
+                    self.write_folder(child, &path)?;
+                }
+                Entry::Link(target) => std::os::unix::fs::symlink(&**target, &path)?,
+                Entry::File { content, mode } => {
+                    let mut file = fs::File::create_new(&path)?;
+                    io::copy(&mut content.open(&self.arena)?, &mut file)?;
+                    file.set_permissions(fs::Permissions::from_mode(mode & 0o777))?;
+                }
+                Entry::Refused(Why::Absent) => {}
+                Entry::Refused(_) => {
+                    let file = fs::File::create_new(&path)?;
+                    file.set_permissions(fs::Permissions::from_mode(0))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Puts an entry at a literal path: links in the path are not followed, and whatever stood in
     /// the way of a folder is replaced.
     fn put(&mut self, path: &str, entry: Entry) -> &mut Self {
         let path = path.trim_matches('/');
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-        if !name.is_empty() {
+        if !matches!(name, "" | "." | "..") {
             let parent = self.folder_index(parent);
-            let index = self.child(parent, name);
-            self.entries[index] = entry;
+            let index = self.child_made(parent, name);
+            self.set(index, entry);
         }
         self
     }
 
-    fn folder_index(&mut self, path: &str) -> usize {
-        parts(path).fold(0, |folder, name| {
-            let index = self.child(folder, name);
-            if !matches!(self.entries[index], Entry::Folder(_)) {
-                self.entries[index] = Entry::Folder(BTreeMap::new());
+    fn folder_index(&mut self, path: &str) -> u32 {
+        parts(path).fold(self.top, |folder, name| {
+            let index = self.child_made(folder, name);
+            if !matches!(self.at(index), Entry::Folder { .. }) {
+                self.set(index, Entry::folder());
             }
             index
         })
     }
 
-    /// The index of a child, made as a placeholder where it is missing.
-    fn child(&mut self, folder: usize, name: &str) -> usize {
-        let next = self.entries.len();
-        let Entry::Folder(children) = &mut self.entries[folder] else { return folder };
-        if let Some(index) = children.get(name) {
-            return *index;
+    fn at(&self, index: u32) -> &Entry {
+        &self.entries[index as usize]
+    }
+
+    fn set(&mut self, index: u32, entry: Entry) {
+        self.entries[index as usize] = entry;
+    }
+
+    fn child(&self, folder: u32, name: &str) -> Option<u32> {
+        match self.at(folder) {
+            Entry::Folder { children, .. } => children.get(name).copied(),
+            _ => None,
         }
-        children.insert(name.into(), next);
+    }
+
+    /// The index of a child, made as a placeholder where it is missing.
+    fn child_made(&mut self, folder: u32, name: &str) -> u32 {
+        if let Some(index) = self.child(folder, name) {
+            return index;
+        }
+        let next = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        let name = self.name(name);
+        let Entry::Folder { children, .. } = &mut self.entries[folder as usize] else {
+            return folder;
+        };
+        children.insert(name, next);
         self.entries.push(Entry::Refused(Why::Absent));
         next
     }
 
+    /// A name, kept once: `topology/core_id` stands there a thousand times.
+    fn name(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(name) {
+            return Arc::clone(known);
+        }
+        let name: Arc<str> = name.into();
+        self.names.insert(Arc::clone(&name));
+        name
+    }
+
     /// Walks a path as the kernel does: links are followed inside the tree, `..` stays below `/`.
-    fn walk(&self, path: &str, last: Last) -> Fact<Vec<(Box<str>, usize)>> {
-        let mut pending: Vec<Box<str>> = parts(path).rev().map(Box::from).collect();
-        let mut done: Vec<(Box<str>, usize)> = Vec::new();
+    fn walk<'a>(&'a self, path: &'a str, last: Last) -> Fact<Vec<(&'a str, u32)>> {
+        let mut pending: Vec<&str> = parts(path).rev().collect();
+        let mut done: Vec<(&str, u32)> = Vec::with_capacity(pending.len());
         let mut links = 0;
         while let Some(name) = pending.pop() {
-            if &*name == ".." {
+            if name == ".." {
                 done.pop();
                 continue;
             }
-            let here = done.last().map_or(0, |(_, index)| *index);
-            let Entry::Folder(children) = &self.entries[here] else { return Err(Why::Absent) };
-            let index = *children.get(&name).ok_or(Why::Absent)?;
-            match &self.entries[index] {
-                Entry::Link(target) if last == Last::Follow || !pending.is_empty() => {
+            let here = done.last().map_or(self.top, |(_, index)| *index);
+            let index = self.step(here, name)?;
+            let follows = last == Last::Follow || !pending.is_empty();
+            if let (true, Some(why)) = (follows, self.odd(index, |odd| odd.resolve.as_ref())) {
+                return Err(why.clone());
+            }
+            match self.at(index) {
+                Entry::Link(target) if follows => {
                     links += 1;
                     if links > MAX_LINKS {
                         return Err(Why::Failed("too many links".to_owned()));
@@ -140,7 +383,7 @@ impl MemoryRoot {
                     if target.starts_with('/') {
                         done.clear();
                     }
-                    pending.extend(parts(target).rev().map(Box::from));
+                    pending.extend(parts(target).rev());
                 }
                 _ => done.push((name, index)),
             }
@@ -148,17 +391,39 @@ impl MemoryRoot {
         Ok(done)
     }
 
+    fn step(&self, here: u32, name: &str) -> Fact<u32> {
+        match self.at(here) {
+            Entry::Folder { children, .. } => children.get(name).copied().ok_or(Why::Absent),
+            Entry::Refused(why) => Err(why.clone()),
+            _ => Err(Why::Absent),
+        }
+    }
+
+    fn odd<T>(&self, index: u32, of: impl FnOnce(&Odd) -> Option<&T>) -> Option<&T> {
+        self.odd.get(&index).and_then(of)
+    }
+
+    fn index(&self, path: &str, last: Last) -> Fact<u32> {
+        Ok(self.walk(path, last)?.last().map_or(self.top, |(_, index)| *index))
+    }
+
     fn entry(&self, path: &str, last: Last) -> Fact<&Entry> {
-        let index = self.walk(path, last)?.last().map_or(0, |(_, index)| *index);
-        match &self.entries[index] {
+        match self.at(self.index(path, last)?) {
             Entry::Refused(why) => Err(why.clone()),
             entry => Ok(entry),
         }
     }
 
-    fn bytes(&self, path: &str) -> Fact<&[u8]> {
-        match self.entry(path, Last::Follow)? {
-            Entry::File { bytes, .. } => Ok(bytes),
+    fn content(&self, path: &str) -> Fact<(&Content, Option<Why>)> {
+        let index = self.index(path, Last::Follow)?;
+        if let Some(why) = self.odd(index, |odd| odd.read.as_ref()) {
+            return Err(why.clone());
+        }
+        match self.at(index) {
+            Entry::File { content, .. } => {
+                Ok((content, self.odd(index, |odd| odd.broken.as_ref()).cloned()))
+            }
+            Entry::Refused(why) => Err(why.clone()),
             _ => Err(Why::Absent),
         }
     }
@@ -166,37 +431,73 @@ impl MemoryRoot {
 
 impl Root for MemoryRoot {
     fn read(&self, path: &str) -> Fact<Vec<u8>> {
-        self.bytes(path).map(|bytes| bytes[..bytes.len().min(SMALL)].to_vec())
+        let (content, broken) = self.content(path)?;
+        match broken {
+            Some(why) if content.bytes() < SMALL as u64 => Err(why),
+            _ => content.head(&self.arena, SMALL).map_err(failed),
+        }
     }
 
     fn stream(&self, path: &str) -> Fact<Box<dyn BufRead + '_>> {
-        self.bytes(path).map(|bytes| Box::new(bytes) as Box<dyn BufRead>)
+        let (content, broken) = self.content(path)?;
+        let reader = content.open(&self.arena).map_err(failed)?;
+        Ok(match broken {
+            Some(why) => Box::new(reader.chain(io::BufReader::new(Broken(why)))),
+            None => reader,
+        })
     }
 
     fn list(&self, path: &str) -> Fact<Vec<String>> {
-        match self.entry(path, Last::Follow)? {
-            Entry::Folder(children) => Ok(children.keys().map(ToString::to_string).collect()),
+        let index = self.index(path, Last::Follow)?;
+        if let Some(said) = self.odd(index, |odd| odd.list.as_ref()) {
+            return said.clone();
+        }
+        if self.listed.as_ref().is_some_and(|listed| !listed.contains(&index)) {
+            return Err(Why::Absent);
+        }
+        match self.at(index) {
+            Entry::Folder { children, .. } => Ok(children
+                .iter()
+                .filter(|&(_, &child)| !matches!(self.at(child), Entry::Refused(Why::Absent)))
+                .map(|(name, _)| name.to_string())
+                .collect()),
+            Entry::Refused(why) => Err(why.clone()),
             _ => Err(Why::Absent),
         }
     }
 
     fn link(&self, path: &str) -> Fact<String> {
-        match self.entry(path, Last::Keep)? {
+        let index = self.index(path, Last::Keep)?;
+        if let Some(why) = self.odd(index, |odd| odd.link.as_ref()) {
+            return Err(why.clone());
+        }
+        match self.at(index) {
             Entry::Link(target) => Ok(target.to_string()),
+            Entry::Refused(why) => Err(why.clone()),
             _ => Err(Why::NotSupported),
         }
     }
 
     fn resolve(&self, path: &str) -> Fact<String> {
         let walked = self.walk(path, Last::Follow)?;
-        let names: Vec<&str> = walked.iter().map(|(name, _)| &**name).collect();
+        if let Some(Entry::Refused(why @ Why::Absent)) =
+            walked.last().map(|(_, index)| self.at(*index))
+        {
+            return Err(why.clone());
+        }
+        let names: Vec<&str> = walked.iter().map(|(name, _)| *name).collect();
         Ok(format!("/{}", names.join("/")))
     }
 
     fn mode(&self, path: &str) -> Fact<u32> {
-        match self.entry(path, Last::Follow)? {
-            Entry::File { mode, .. } => Ok(*mode),
-            _ => Ok(0o755),
+        let index = self.index(path, Last::Follow)?;
+        if let Some(said) = self.odd(index, |odd| odd.mode.as_ref()) {
+            return said.clone();
+        }
+        match self.at(index) {
+            Entry::File { mode, .. } | Entry::Folder { mode, .. } => Ok(*mode),
+            Entry::Link(_) => Err(Why::Absent),
+            Entry::Refused(why) => Err(why.clone()),
         }
     }
 
@@ -205,7 +506,20 @@ impl Root for MemoryRoot {
     }
 }
 
-fn parts(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+/// The end of a stream that failed when it was recorded.
+pub(crate) struct Broken(pub(crate) Why);
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::other(self.0.to_string()))
+    }
+}
+
+pub(crate) fn failed(error: io::Error) -> Why {
+    Why::Failed(error.to_string())
+}
+
+pub(crate) fn parts(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     path.split('/').filter(|part| !part.is_empty() && *part != ".")
 }
 
@@ -244,9 +558,29 @@ mod tests {
     fn what_is_wrong_is_told_apart() {
         let root = tree();
         assert_eq!(root.read("/sys/secret"), Err(Why::Denied));
+        assert_eq!(root.read("/sys/secret/below"), Err(Why::Denied));
         assert_eq!(root.read("/sys/none"), Err(Why::Absent));
         assert_eq!(root.read("/sys/loop"), Err(Why::Failed("too many links".to_owned())));
         assert_eq!(root.link("/sys/devices"), Err(Why::NotSupported));
+        assert_eq!(root.link("/sys/loop").unwrap(), "loop");
+    }
+
+    #[test]
+    fn a_folder_below_can_be_the_root() {
+        let mut root = MemoryRoot::new();
+        root.file("/a/sys/x", "1").file("/b/sys/x", "2").symlink("/b/sys/up", "../../../a/sys/x");
+        let below = root.below("/b").unwrap();
+        assert_eq!(below.read("/sys/x").unwrap(), b"2");
+        assert_eq!(below.list("/").unwrap(), ["sys"]);
+        assert_eq!(below.read("/sys/up"), Err(Why::Absent));
+    }
+
+    #[test]
+    fn a_tree_is_made_as_files() {
+        let folder = tempfile::tempdir().unwrap();
+        tree().write_to(folder.path()).unwrap();
+        let root = crate::DirRoot::open(folder.path()).unwrap();
+        assert_eq!(root.read("/sys/bus/pci/devices/0000:00:02.0/class").unwrap(), b"0x010802\n");
         assert_eq!(root.link("/sys/loop").unwrap(), "loop");
     }
 }

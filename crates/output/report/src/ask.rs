@@ -1,130 +1,43 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What drawings ask of the machine, in the shape in which they need the answer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use machine::{Function, Machine};
-use units::{CpuSet, NodeId, PackageId, PciAddress, Transfers};
+use machine::{Function, LimitedBy, Machine};
+use units::{NodeId, PackageId, Transfers};
 
-/// A link and the best that card and slot could do together.
+/// A link as it is, against the best that its card could do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LinkView {
     pub(crate) speed: Option<Transfers>,
     pub(crate) width: Option<u8>,
     pub(crate) best_speed: Option<Transfers>,
     pub(crate) best_width: Option<u8>,
-    pub(crate) limit: Option<Limit>,
-}
-
-/// Who holds a link below its best.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Limit {
-    Card,
-    Slot,
-    Training,
-    Unknown,
+    /// What holds it below that best; none when it runs at it.
+    pub(crate) limit: Option<LimitedBy>,
 }
 
 impl LinkView {
-    pub(crate) fn is_below_best(&self) -> bool {
-        self.limit.is_some()
+    /// Whether only the speed is low: graphics cards slow their link while idle.
+    pub(crate) fn is_only_slow(&self) -> bool {
+        self.width.is_some() && self.width == self.best_width
     }
 }
 
 /// The link above a function.
 pub(crate) fn link(function: &Function) -> Option<LinkView> {
     let link = function.link.as_ref()?;
-    let own = (link.own.speed.as_ref().ok().copied(), link.own.width.as_ref().ok().copied());
-    let mut view = LinkView {
+    let view = LinkView {
         speed: link.speed.as_ref().ok().copied(),
         width: link.width.as_ref().ok().copied(),
-        best_speed: own.0,
-        best_width: own.1,
+        best_speed: link.own.speed.as_ref().ok().copied(),
+        best_width: link.own.width.as_ref().ok().copied(),
         limit: None,
     };
     let slower = matches!((view.speed, view.best_speed), (Some(now), Some(best)) if now < best);
     let narrower = matches!((view.width, view.best_width), (Some(now), Some(best)) if now < best);
-    if slower || narrower {
-        let above = link.above.as_ref();
-        let slot_speed = above.and_then(|side| side.speed.as_ref().ok().copied());
-        let slot_width = above.and_then(|side| side.width.as_ref().ok().copied());
-        let held = (!slower || slot_speed.is_some() && slot_speed <= view.speed)
-            && (!narrower || slot_width.is_some() && slot_width <= view.width);
-        view.limit = Some(match above {
-            None => Limit::Unknown,
-            Some(_) if held => Limit::Slot,
-            Some(_) => Limit::Training,
-        });
-    }
-    Some(view)
-}
-
-/// A pattern and the reason for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
-    pub(crate) word: String,
-    pub(crate) why: String,
-}
-
-/// How CPU numbers step through packages or nodes.
-pub(crate) fn numbering(_machine: &Machine) -> Told {
-    Told { word: "undecided".to_owned(), why: String::new() }
-}
-
-/// How the threads of a core are numbered.
-pub(crate) fn siblings(_machine: &Machine) -> Told {
-    Told { word: "other".to_owned(), why: String::new() }
-}
-
-/// Whether packages are split into nodes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SubNuma {
-    pub(crate) kind: String,
-    pub(crate) per_package: u32,
-    pub(crate) why: String,
-}
-
-pub(crate) fn sub_numa(_machine: &Machine) -> SubNuma {
-    SubNuma { kind: "none".to_owned(), per_package: 1, why: String::new() }
-}
-
-/// What a root complex could be asked for.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RootLanes {
-    pub(crate) root: String,
-    pub(crate) node: Option<NodeId>,
-    pub(crate) lanes: u32,
-    pub(crate) bytes_per_second: f64,
-    pub(crate) used_by: Vec<LaneUser>,
-}
-
-/// One function's part in it.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct LaneUser {
-    pub(crate) function: PciAddress,
-    pub(crate) speed: Transfers,
-    pub(crate) width: u8,
-    pub(crate) bytes_per_second: f64,
-}
-
-pub(crate) fn lanes(_machine: &Machine) -> Vec<RootLanes> {
-    Vec::new()
-}
-
-/// CPUs near a node for work: online, allowed, not isolated; first threads of cores, then the rest.
-pub(crate) fn usable(machine: &Machine, cpus: &CpuSet) -> (CpuSet, CpuSet) {
-    let set = &machine.cpus;
-    let allowed = if set.allowed.is_empty() { &set.online } else { &set.allowed };
-    let usable = cpus.and(&set.online).and(allowed).minus(&set.isolated);
-    let mut seen = BTreeSet::new();
-    let mut first = CpuSet::default();
-    for thread in machine.cpus.threads.iter().filter(|thread| usable.contains(thread.cpu)) {
-        if seen.insert(thread.core) {
-            first.insert(thread.cpu);
-        }
-    }
-    let rest = usable.minus(&first);
-    (first, rest)
+    let limit = if slower || narrower { link.limited_by() } else { None };
+    Some(LinkView { limit, ..view })
 }
 
 /// The packages that the CPUs of a node sit in.

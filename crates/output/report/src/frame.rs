@@ -191,6 +191,9 @@ mod tests {
             (Role::Plain, "2".to_owned()),
         ]);
         let text = paint(&table.lines(30), &Style::default());
-        assert_eq!(text, "irq  CPUs                 node\n104  0,4,8,12,16,20,24,   2\n     28,32,36\n");
+        assert_eq!(
+            text,
+            "irq  CPUs                 node\n104  0,4,8,12,16,20,24,   2\n     28,32,36\n"
+        );
     }
 }

@@ -24,10 +24,9 @@ pub(crate) fn groups(machine: &Machine) -> Vec<Group> {
         join(&mut groups, packages.iter().copied().collect(), Some(*node));
     }
     for thread in &machine.cpus.threads {
-        if let Ok(package) = thread.package {
-            if !groups.iter().any(|group| group.packages.contains(&package)) {
-                join(&mut groups, BTreeSet::from([package]), None);
-            }
+        let Ok(package) = thread.package else { continue };
+        if !groups.iter().any(|group| group.packages.contains(&package)) {
+            join(&mut groups, BTreeSet::from([package]), None);
         }
     }
     for node in machine.nodes.iter().filter(|node| has_cpus(machine, node)) {
@@ -114,7 +113,9 @@ pub(crate) fn has_home(nic: &Nic) -> bool {
 fn unclaimed(machine: &Machine) -> impl Iterator<Item = &Function> {
     let claimed: BTreeSet<PciAddress> = claimed(machine);
     machine.functions.iter().filter(move |function| {
-        is_io(function) && !claimed.contains(&function.address) && function.physical_function.is_none()
+        is_io(function)
+            && !claimed.contains(&function.address)
+            && function.physical_function.is_none()
     })
 }
 

@@ -14,14 +14,25 @@
 
 mod ask;
 mod explain;
+mod error;
+pub mod findings;
 mod frame;
+pub mod irqs;
+pub mod json;
+pub mod lanes;
 mod layout;
 mod marks;
 mod names;
+pub mod near;
+pub mod path;
+pub mod screen;
 mod style;
+pub mod svg;
 mod text;
 pub mod topology;
+pub mod tree;
 mod words;
 
 pub use explain::{explain, explain_list};
+pub use error::UnknownDevice;
 pub use style::Style;

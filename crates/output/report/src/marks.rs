@@ -167,12 +167,15 @@ fn push_marks(line: &mut Line, marks: &[Mark]) {
     }
 }
 
+/// The marks that occur in the machine.
+pub(crate) fn seen(machine: &Machine) -> BTreeSet<Mark> {
+    stretches(machine, |_| true).into_iter().flat_map(|stretch| stretch.marks).collect()
+}
+
 /// Says what each mark means that occurs in the machine.
 pub(crate) fn legend(machine: &Machine) -> Line {
-    let seen: BTreeSet<Mark> =
-        stretches(machine, |_| true).into_iter().flat_map(|stretch| stretch.marks).collect();
     let mut line = Line::default();
-    for mark in seen {
+    for mark in seen(machine) {
         let gap = if line == Line::default() { "" } else { "   " };
         let threads = machine.cpus.smt.threads_per_core;
         line.push(Role::Plain, gap);

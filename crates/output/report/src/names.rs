@@ -95,8 +95,6 @@ fn letters_value(name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn consecutive_names_join_and_others_stay() {
         let nvme: Vec<String> = (0..12).map(|n| format!("nvme{n}n1")).collect();

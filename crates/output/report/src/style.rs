@@ -135,11 +135,11 @@ impl Line {
     }
 }
 
-/// The lines as one text, each with a line feed at its end.
+/// The lines as one text, each with a line feed at its end, none wider than the style's columns.
 pub(crate) fn paint(lines: &[Line], style: &Style) -> String {
     let mut out = String::new();
     for line in lines {
-        let line = without_trailing_space(line);
+        let line = without_trailing_space(line).cut(style.columns());
         for (role, text) in &line.spans {
             paint_span(&mut out, *role, text, style);
         }
@@ -174,7 +174,9 @@ fn paint_span(out: &mut String, role: Role, text: &str, style: &Style) {
 
 /// Our own signs in ASCII, one for one, so that no column moves; anything else becomes `?`.
 fn ascii(text: &str) -> String {
-    text.chars().flat_map(|c| std::iter::repeat_n(ascii_char(c), text::width(c.encode_utf8(&mut [0; 4])))).collect()
+    text.chars()
+        .flat_map(|c| std::iter::repeat_n(ascii_char(c), text::width(c.encode_utf8(&mut [0; 4]))))
+        .collect()
 }
 
 fn ascii_char(c: char) -> char {

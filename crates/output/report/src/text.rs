@@ -76,11 +76,11 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
 
 fn place(lines: &mut Vec<String>, piece: &str, columns: usize) {
     let mut rest = piece;
-    if let Some(last) = lines.last_mut() {
-        if width(last) + width(rest.trim_end()) <= columns {
-            last.push_str(rest);
-            return;
-        }
+    if let Some(last) = lines.last_mut()
+        && width(last) + width(rest.trim_end()) <= columns
+    {
+        last.push_str(rest);
+        return;
     }
     if lines.last().is_some_and(|last| !last.is_empty()) {
         lines.push(String::new());
@@ -88,7 +88,11 @@ fn place(lines: &mut Vec<String>, piece: &str, columns: usize) {
     while width(rest.trim_end()) > columns {
         let head = prefix(rest, columns);
         // A character wider than the whole line would never fit: leave it out.
-        let taken = if head.is_empty() { rest.chars().next().map_or(0, char::len_utf8) } else { head.len() };
+        let taken = if head.is_empty() {
+            rest.chars().next().map_or(0, char::len_utf8)
+        } else {
+            head.len()
+        };
         if let Some(last) = lines.last_mut() {
             last.push_str(head);
         }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The words in which drawings speak of sizes, links, nodes and devices.
 
-use machine::{Drive, DriveKind, Fact, Function, Nic, NicKind, NodeKind, Why};
+use machine::{Drive, DriveKind, Fact, Function, LimitedBy, Nic, NicKind, NodeKind, Why};
+use setting::{Goal, Severity};
 use units::{BitRate, Bytes, NodeId, Transfers};
 
-use crate::ask::{self, Limit, LinkView};
+use crate::ask::{self, LinkView};
 use crate::style::Role;
 
 /// A drive's size as its label has it, in decimal units: `15.4 TB`.
@@ -58,19 +59,19 @@ fn against(now: Option<String>, best: Option<String>) -> Option<String> {
 }
 
 /// Who holds a link below its best, in words.
-pub(crate) fn limit(limit: Limit) -> &'static str {
+pub(crate) fn limit(limit: LimitedBy) -> &'static str {
     match limit {
-        Limit::Card => "the card can do no more",
-        Limit::Slot => "the slot can do no more",
-        Limit::Training => "card and slot could both do more: it trained low",
-        Limit::Unknown => "who holds it back is unknown",
+        LimitedBy::Card => "the card can do no more",
+        LimitedBy::Port => "the slot can do no more",
+        LimitedBy::Trained => "card and slot can both do more: it trained low, or saves power",
+        LimitedBy::Unseen => "the other end of the link cannot be seen",
     }
 }
 
 /// A function's link in words and the role that it deserves; empty where it has none.
 pub(crate) fn function_link(function: Option<&Function>) -> (Role, String) {
     let Some(view) = function.and_then(ask::link) else { return (Role::Dim, String::new()) };
-    let role = if view.is_below_best() { Role::Warn } else { Role::Dim };
+    let role = if view.limit.is_some() { Role::Warn } else { Role::Dim };
     (role, link(&view))
 }
 
@@ -200,4 +201,23 @@ pub(crate) fn drive_note(drive: &Drive) -> String {
         notes.push(format!("{} paths", drive.controllers.len()));
     }
     notes.join(", ")
+}
+
+/// A goal by its name.
+pub(crate) fn goal(goal: Goal) -> &'static str {
+    match goal {
+        Goal::Throughput => "throughput",
+        Goal::Latency => "latency",
+        Goal::Balanced => "balanced",
+    }
+}
+
+/// A severity by its name.
+pub(crate) fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Low => "low",
+        Severity::Medium => "medium",
+        Severity::High => "high",
+    }
 }

@@ -17,6 +17,8 @@ const WHOLE: usize = 4096;
 
 /// `PCI_CAP_ID_EXP`.
 const EXPRESS: u8 = 0x10;
+/// `PCI_CAP_ID_SSVID`.
+const SUBSYSTEM: u8 = 0x0d;
 /// `PCI_EXT_CAP_ID_ERR`.
 const AER: u16 = 0x01;
 /// `PCI_EXT_CAP_ID_ACS`.
@@ -61,6 +63,18 @@ impl<'a> Config<'a> {
     pub(crate) fn class(&self) -> Option<(u8, u8, u8)> {
         let at = |offset| self.bytes.get(offset).copied();
         Some((at(0x0b)?, at(0x0a)?, at(0x09)?))
+    }
+
+    /// Subsystem vendor and device: in the header of an endpoint, in a capability of a bridge
+    /// (`PCI_CAP_ID_SSVID`), in the longer header of a bridge to CardBus.
+    pub(crate) fn subsystem(&self) -> Option<(u16, u16)> {
+        let at = match self.bytes.get(0x0e)? & 0x7f {
+            0 => 0x2c,
+            1 => find_capability(self.bytes, SUBSYSTEM).ok()? + 4,
+            2 => 0x40,
+            _ => return None,
+        };
+        Some((half(self.bytes, at)?, half(self.bytes, at + 2)?))
     }
 
     /// A 16-bit register of the Express capability.
@@ -231,11 +245,7 @@ fn find_extended<const N: usize>(
     express: &Fact<usize>,
     wanted: [u16; N],
 ) -> [Fact<usize>; N] {
-    let missing = match express {
-        Ok(_) if bytes.len() > EXTENDED => Why::NotSupported,
-        Ok(_) => beyond(bytes),
-        Err(why) => why.clone(),
-    };
+    let missing = express.as_ref().err().cloned().unwrap_or(Why::NotSupported);
     let mut found = wanted.map(|_| Err(missing.clone()));
     if express.is_err() {
         return found;
@@ -243,9 +253,17 @@ fn find_extended<const N: usize>(
     let mut at = EXTENDED;
     // Capabilities of 8 bytes at least fill the space: a longer list is a loop.
     for _ in 0..(WHOLE - EXTENDED) / 8 {
-        let Some(header) = word(bytes, at).filter(|header| !matches!(header, 0 | u32::MAX)) else {
+        let Some(header) = word(bytes, at) else {
+            // Past the end of a cut file anything may follow.
+            found
+                .iter_mut()
+                .filter(|slot| slot.is_err())
+                .for_each(|slot| *slot = Err(beyond(bytes)));
             break;
         };
+        if matches!(header, 0 | u32::MAX) {
+            break;
+        }
         for (id, slot) in wanted.iter().zip(&mut found) {
             if slot.is_err() && low_half(header) == *id {
                 *slot = Ok(at);

@@ -93,12 +93,13 @@ fn from_single_files(dir: &Dir<'_>, files: &Files, config: &Config<'_>) -> Ident
     let class = files.text(dir, "class").ok().and_then(words).or_else(from_config);
     // A virtual function's own registers read as 0xffff.
     let own = |id: Option<u16>| id.filter(|id| *id != 0xffff);
+    let (subsystem_vendor, subsystem_device) = config.subsystem().unwrap_or_default();
     Identity {
         class: class.unwrap_or_default(),
         vendor: id("vendor").or_else(|| own(config.vendor())).unwrap_or(0),
         device: id("device").or_else(|| own(config.device())).unwrap_or(0),
-        subsystem_vendor: id("subsystem_vendor").unwrap_or(0),
-        subsystem_device: id("subsystem_device").unwrap_or(0),
+        subsystem_vendor: id("subsystem_vendor").unwrap_or(subsystem_vendor),
+        subsystem_device: id("subsystem_device").unwrap_or(subsystem_device),
         driver: if files.has("driver") { dir.link_name("driver").ok() } else { None },
     }
 }
@@ -150,7 +151,8 @@ mod tests {
 
     #[test]
     fn what_is_cut_is_refused() {
-        for text in ["", "pci:v00008086d0000", "pci:vZZZZ", "usb:v1D6Bp0002", "pci:v0000\u{e9}000"] {
+        for text in ["", "pci:v00008086d0000", "pci:vZZZZ", "usb:v1D6Bp0002", "pci:v0000\u{e9}000"]
+        {
             assert_eq!(parse_modalias(text), None, "{text}");
         }
         for text in ["PCI_ID=1344", "PCI_CLASS=1000000\nPCI_ID=1:2\nPCI_SUBSYS_ID=1:2", "="] {

@@ -3,7 +3,7 @@
 
 use machine::{Aspm, Fact, Link, LinkSide, PortKind, Why};
 use root::Dir;
-use units::Transfers;
+use units::{PciAddress, Transfers};
 
 use super::config::{Config, LinkRegisters};
 use super::files::Files;
@@ -19,8 +19,8 @@ pub(super) struct End {
 
 impl End {
     /// The link that has this end below and `above` above it.
-    pub(super) fn into_link(self, above: Option<(machine::Function, LinkSide)>) -> Link {
-        let (port, above) = above.map(|(port, side)| (port.address, side)).unzip();
+    pub(super) fn into_link(self, above: Option<(PciAddress, LinkSide)>) -> Link {
+        let (port, above) = above.unzip();
         let Self { speed, width, best: own, aspm } = self;
         Link { speed, width, own, above, port, aspm }
     }

@@ -12,10 +12,12 @@ use pci_ids::{Class, Device, FromId, Subclass, Vendor};
 pub(super) struct Known(BTreeMap<(u16, u16), Option<&'static Device>>);
 
 impl Known {
-    /// The names of a function; none at all for one whose ids could not be read.
+    /// The names of a function; at most its class for one whose ids could not be read.
     pub(super) fn names(&mut self, function: &Function) -> Names {
         if !function.is_readable() {
-            return Names::default();
+            let known = function.class != PciClass::default();
+            let class = known.then(|| class(function.class)).unwrap_or_default();
+            return Names { class, ..Names::default() };
         }
         let ids = (function.vendor, function.device);
         let device = *self.0.entry(ids).or_insert_with(|| Device::from_vid_pid(ids.0, ids.1));

@@ -14,6 +14,9 @@ use crate::{names, words};
 /// Functions by address, so that a device's link is found without a search each.
 type Functions<'a> = BTreeMap<PciAddress, &'a Function>;
 
+/// Names of hostile trees may be of any length; none that people sell is longer.
+const LONGEST_WHAT: usize = 120;
+
 struct Row {
     label: &'static str,
     names: Vec<String>,
@@ -44,7 +47,7 @@ fn table(rows: Vec<Row>, columns: usize) -> Vec<Line> {
         table.row(vec![
             (Role::Dim, crate::text::pad(label, super::node::LABEL - 2)),
             (Role::Strong, names),
-            (Role::Plain, row.what),
+            (Role::Plain, crate::text::cut(&crate::text::harmless(&row.what), LONGEST_WHAT)),
             (role, format!("{link}{mark}")),
         ]);
     }
@@ -93,7 +96,7 @@ fn drive_rows(drives: &[&Drive], functions: &Functions<'_>) -> Vec<Row> {
 }
 
 /// The largest set, and the others.
-fn usual_first<'a, T>(mut sets: Vec<Vec<&'a T>>) -> Option<(Vec<&'a T>, Vec<Vec<&'a T>>)> {
+fn usual_first<T>(mut sets: Vec<Vec<&T>>) -> Option<(Vec<&T>, Vec<Vec<&T>>)> {
     let largest = sets.iter().map(Vec::len).max()?;
     let at = sets.iter().position(|set| set.len() == largest)?;
     let usual = sets.remove(at);
@@ -146,10 +149,10 @@ fn gpu_rows(gpus: &[&Gpu], functions: &Functions<'_>) -> Vec<Row> {
 
 fn other_rows(others: &[&Function]) -> Vec<Row> {
     let what = |function: &Function| {
-        let driver = function.driver.as_ref().map_or_else(
-            || "no driver bound".to_owned(),
-            |driver| format!("driver {driver}"),
-        );
+        let driver = function
+            .driver
+            .as_ref()
+            .map_or_else(|| "no driver bound".to_owned(), |driver| format!("driver {driver}"));
         format!("{}, {driver}", words::function_name(function))
     };
     let link = |function: &Function| words::function_link(Some(function));

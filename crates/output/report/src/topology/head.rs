@@ -3,37 +3,63 @@
 
 use std::collections::BTreeSet;
 
-use machine::{Container, Machine, Virtual};
+use machine::{Container, InterleavingState, Machine, Siblings, SubNumaKind, Virtual};
 use units::Bytes;
 
 use crate::style::{Line, Role};
-use crate::{ask, frame, layout, text};
+use crate::{frame, layout, text};
 
 /// Columns of the labels.
-const LABEL: usize = 11;
+const LABEL: usize = 12;
 
 /// The head of the drawing.
 pub(crate) fn lines(machine: &Machine, columns: usize) -> Vec<Line> {
     let mut lines = title(machine, columns);
     lines.extend(frame::paragraph(Role::Plain, &counts(machine), 0, columns));
-    let numbering = ask::numbering(machine);
-    let siblings = ask::siblings(machine);
-    let sub_numa = ask::sub_numa(machine);
+    for (label, text) in numbering(machine) {
+        lines.extend(field(label, &text, columns));
+    }
+    lines.extend(surroundings(machine).iter().flat_map(|text| field("runs in", text, columns)));
+    lines
+}
+
+/// How CPUs are numbered and whether packages are split; of no interest where there is one domain.
+fn numbering(machine: &Machine) -> Vec<(&'static str, String)> {
+    let sub_numa = machine.sub_numa();
+    let split = sub_numa.kind != SubNumaKind::None;
+    if packages(machine) < 2 && machine.nodes.len() < 2 && !split {
+        return Vec::new();
+    }
     let told = |word: &str, why: &str| match why {
         "" => word.to_owned(),
         why => format!("{word}: {why}"),
     };
-    lines.extend(field("numbering", &told(&numbering.word, &numbering.why), columns));
+    let numbering = machine.numbering();
+    let mut fields = vec![("numbering", told(&numbering.kind.to_string(), &numbering.why))];
     if machine.cpus.smt.threads_per_core > 1 {
-        lines.extend(field("siblings", &told(&siblings.word, &siblings.why), columns));
+        let text = match machine.siblings() {
+            Siblings::Adjacent => "adjacent: a core's threads have successive numbers",
+            Siblings::SecondHalf => "second half: first threads of all cores, then their siblings",
+            Siblings::None => "none online",
+            Siblings::Other => "in no pattern",
+        };
+        fields.push(("siblings", text.to_owned()));
     }
-    let sub = match sub_numa.per_package {
-        0 | 1 => sub_numa.kind.clone(),
+    let kind = match sub_numa.per_package {
+        0 | 1 => sub_numa.kind.to_string(),
         per => format!("{}, {per} nodes a package", sub_numa.kind),
     };
-    lines.extend(field("sub-NUMA", &told(&sub, &sub_numa.why), columns));
-    lines.extend(surroundings(machine).iter().flat_map(|text| field("runs in", text, columns)));
-    lines
+    fields.push(("sub-NUMA", told(&kind, &sub_numa.why)));
+    let interleaving = machine.node_interleaving();
+    if interleaving.state == InterleavingState::On {
+        fields.push(("interleaved", interleaving.why));
+    }
+    fields
+}
+
+/// The same as lines of text.
+pub(crate) fn numbering_texts(machine: &Machine) -> Vec<String> {
+    numbering(machine).into_iter().map(|(label, text)| format!("{label} {text}")).collect()
 }
 
 fn field(label: &str, text: &str, columns: usize) -> Vec<Line> {

@@ -18,7 +18,8 @@ use crate::style::{Line, Role, Style, paint};
 use crate::{marks, names, words};
 
 pub(crate) use devices::rows as device_rows;
-
+pub(crate) use head::{counts, numbering_texts, title};
+pub(crate) use spans::owners;
 
 /// From this width on two packages stand beside each other.
 const TWO_ABREAST: usize = 164;
@@ -30,19 +31,25 @@ pub fn draw(machine: &Machine, style: &Style) -> String {
     lines.push(Line::default());
     lines.extend(boxes(machine, columns));
     lines.push(marks::legend(machine));
-    for part in [
-        spans::memory_only(machine, columns),
-        spans::stacked(machine, columns),
-        distances::lines(machine, columns),
-        spans::links_below_best(machine, columns),
-        spans::unseen(machine, columns),
-    ] {
+    for part in below_boxes(machine, columns).into_iter().chain([spans::unseen(machine, columns)]) {
         if !part.is_empty() {
             lines.push(Line::default());
             lines.extend(part);
         }
     }
     paint(&lines, style)
+}
+
+/// What stands below the boxes, in parts; none of them empty.
+pub(crate) fn below_boxes(machine: &Machine, columns: usize) -> Vec<Vec<Line>> {
+    let mut parts = vec![
+        spans::memory_only(machine, columns),
+        spans::stacked(machine, columns),
+        distances::lines(machine, columns),
+        spans::links_below_best(machine, columns),
+    ];
+    parts.retain(|part| !part.is_empty());
+    parts
 }
 
 /// A box for each package, and one for devices whose node is unknown.

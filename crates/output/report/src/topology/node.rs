@@ -73,7 +73,8 @@ fn memory_text(machine: &Machine, node: NodeId, cpus: &CpuSet) -> String {
 /// `L3 2 × 32 MiB`; the part of a larger cache where it spans more than these CPUs.
 fn l3_text(machine: &Machine, cpus: &CpuSet) -> String {
     let mut sizes: BTreeMap<(Option<Bytes>, bool), usize> = BTreeMap::new();
-    for cache in machine.caches.iter().filter(|cache| cache.level == 3 && cache.cpus.overlaps(cpus)) {
+    for cache in machine.caches.iter().filter(|cache| cache.level == 3 && cache.cpus.overlaps(cpus))
+    {
         let whole = cache.cpus.is_subset(cpus) || beyond_is_offline(machine, &cache.cpus, cpus);
         *sizes.entry((cache.size.as_ref().ok().copied(), whole)).or_default() += 1;
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use machine::{Machine, Nic, NicKind, Volume, VolumeKind, Why};
+use machine::{Function, Machine, Nic, NicKind, Volume, VolumeKind, Why};
 use units::NodeId;
 
 use crate::style::{Line, Role};
@@ -138,7 +138,11 @@ pub(crate) fn links_below_best(machine: &Machine, columns: usize) -> Vec<Line> {
             words::link(&view),
             function.address,
             function.slot.as_ref().map_or_else(String::new, |slot| format!(", slot {slot}")),
-            words::limit(limit),
+            if is_gpu(function) && view.is_only_slow() {
+                "graphics cards slow their link while idle"
+            } else {
+                words::limit(limit)
+            },
         );
         lines.extend(frame::field_in(Role::Plain, &name, &text, 14, columns));
     }
@@ -147,6 +151,10 @@ pub(crate) fn links_below_best(machine: &Machine, columns: usize) -> Vec<Line> {
     }
     lines.insert(0, Line::of(Role::Warn, "◂ links below their best"));
     lines
+}
+
+fn is_gpu(function: &Function) -> bool {
+    matches!(function.class.base, 0x03 | 0x12)
 }
 
 /// Names of drives, NICs and GPUs by function.
@@ -180,7 +188,8 @@ pub(crate) fn unseen(machine: &Machine, columns: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for (why, whats) in &reasons {
         let (shown, more) = whats.split_at_checked(6).unwrap_or((whats, &[]));
-        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        let more =
+            if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         let text = format!("not seen ({why}): {}{more}", shown.join("; "));
         lines.extend(frame::paragraph(Role::Dim, &text, 0, columns));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Machines made by hand for the tests of drawings: plain values, no files.
 #![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy cannot tell from others")]
 
 use machine::{
     Aspm, Cache, CacheKind, ConfigSpace, Controller, CoreKind, Cpus, Drive, DriveKind, Function,
@@ -97,7 +98,12 @@ pub(crate) fn link(now: (u8, u8), card: (u8, u8), slot: (u8, u8)) -> Link {
 }
 
 /// A function of a class at `address` on `node`.
-pub(crate) fn function(address: &str, class: (u8, u8), node: Option<u32>, link: Option<Link>) -> Function {
+pub(crate) fn function(
+    address: &str,
+    class: (u8, u8),
+    node: Option<u32>,
+    link: Option<Link>,
+) -> Function {
     let address: PciAddress = address.parse().unwrap();
     Function {
         address,
@@ -254,7 +260,8 @@ pub(crate) fn storage_server() -> Machine {
         machine.functions.push(function);
     }
     for (number, address, node) in [(0, "0000:60:00.0", 0), (1, "0000:e0:00.0", 1)] {
-        let mut function = function(address, (2, 0), Some(node), Some(link((5, 16), (5, 16), (5, 16))));
+        let mut function =
+            function(address, (2, 0), Some(node), Some(link((5, 16), (5, 16), (5, 16))));
         function.driver = Some("mlx5_core".to_owned());
         function.names.vendor = "Mellanox Technologies".to_owned();
         function.names.device = "MT2910 Family [ConnectX-7]".to_owned();
@@ -329,4 +336,56 @@ pub(crate) fn mixed_cpus() -> Machine {
         thread.online = !offline.contains(thread.cpu);
     }
     machine
+}
+
+/// Findings as the audit makes them: one of each severity.
+pub(crate) fn findings() -> Vec<setting::Finding> {
+    let finding = |id: &str, severity, title: &str, ratio| setting::Finding {
+        id: id.to_owned(),
+        device: Some("eth1".to_owned()),
+        severity,
+        confidence: setting::Confidence::Likely,
+        title: title.to_owned(),
+        observed: "0,2,4,6,8,10,12,14".to_owned(),
+        wanted: "64-71".to_owned(),
+        because: "every packet's descriptor crosses the link between the packages".to_owned(),
+        evidence: vec![
+            setting::Evidence::new("/proc/irq/208/smp_affinity_list", "0\n"),
+            setting::Evidence::new("/sys/class/net/eth1/device/numa_node", "1\n"),
+        ],
+        effect: setting::FindingEffect {
+            text: "50 to 90 Gb/s on an EPYC 7551 when its interrupts moved to the NIC's node"
+                .to_owned(),
+            source: "EPYC NIC study".to_owned(),
+            basis: setting::Basis::Measured,
+            ratio,
+        },
+        cost: "other work on those cores is interrupted".to_owned(),
+        owner: setting::Owner::Os,
+        change: Some(setting::Change {
+            from: "0,2,4,6,8,10,12,14".to_owned(),
+            to: "64-71".to_owned(),
+            reboot: setting::Reboot::None,
+            by_hand: (0..8)
+                .map(|n| format!("echo {} > /proc/irq/{}/smp_affinity_list", 64 + n, 208 + n))
+                .collect(),
+        }),
+    };
+    use setting::Severity::{High, Low, Medium, Note};
+    vec![
+        finding(
+            "nic-irq-placement",
+            High,
+            "eth1: all 8 interrupts run on node 0, the NIC is on node 1",
+            Some(1.8),
+        ),
+        finding(
+            "pcie-link",
+            Medium,
+            "nvme3n1 runs at Gen5 x2 of x4: card and slot could do twice as much, so seat it again or look at the backplane's cable",
+            None,
+        ),
+        finding("cpufreq-governor", Low, "CPU 0-255: the governor is powersave", None),
+        finding("numa-balancing", Note, "NUMA balancing is on", None),
+    ]
 }

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A root that passes every question on and keeps the answer.
+//!
+//! What readers ask is what a capture holds, so the two cannot drift. A question asked again gets
+//! the answer that was kept, under whatever path it is asked: files are kept where they really
+//! are, and the links on the way beside them. So a capture replays as one moment, and is a tree
+//! that other tools can read.
+
+mod record;
+mod tee;
+
+use std::io::BufRead;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use machine::{Fact, Why};
+
+pub use record::Record;
+pub(crate) use record::{Said, Shape};
+
+use crate::memory::failed;
+use crate::{Question, Root, SMALL};
+
+/// Links followed in one path; more than Linux follows.
+const MAX_LINKS: usize = 40;
+
+/// Passes every question to another root, and keeps the answers.
+pub struct Recorder<'a> {
+    inner: &'a dyn Root,
+    record: Mutex<Record>,
+}
+
+impl std::fmt::Debug for Recorder<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorder").finish_non_exhaustive()
+    }
+}
+
+impl<'a> Recorder<'a> {
+    /// Records what `inner` is asked from now on.
+    pub fn new(inner: &'a dyn Root) -> Self {
+        Self { inner, record: Mutex::new(Record::default()) }
+    }
+
+    /// What was recorded.
+    pub fn into_record(self) -> Record {
+        self.record.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was recorded, for as long as the guard lives.
+    fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where a path really is, every link followed.
+    fn place(&self, path: &str) -> Fact<u32> {
+        self.place_within(path, MAX_LINKS)
+    }
+
+    fn place_within(&self, path: &str, links: usize) -> Fact<u32> {
+        if let Some(place) = self.record().place(path) {
+            return place;
+        }
+        let real = self.inner.resolve(path);
+        let place = match &real {
+            Ok(real) => Ok(self.record().node(real)),
+            Err(why) => Err(why.clone()),
+        };
+        if real.as_deref() != Ok(path) && links > 0 {
+            self.keep_links(path, &place, links);
+        }
+        self.record().keep_place(path, place)
+    }
+
+    /// Keeps the links that lead from a path to its place, or to nowhere.
+    fn keep_links(&self, path: &str, place: &Fact<u32>, links: usize) {
+        let Some((above, name)) = split(path) else {
+            // `x/..`: replaying it walks through `x`.
+            if let Some((above, _)) = path.rsplit_once('/') {
+                let _ = self.place_within(above, links - 1);
+            }
+            return;
+        };
+        let Ok(above) = self.place_within(above, links - 1) else { return };
+        let spot = self.record().child(above, name);
+        if place.as_ref() == Ok(&spot) {
+            return;
+        }
+        match self.inner.link(path) {
+            Ok(target) => {
+                let folder = self.record().path(above);
+                let _ = self.record().keep_link(spot, Ok(target.as_str().into()));
+                let next = join(&folder, &target);
+                let _ = self.place_within(&next, links - 1);
+            }
+            Err(_) => self.record().keep_refusal(spot, place.as_ref().err()),
+        }
+    }
+
+    /// Where a path is, its last part not followed.
+    fn spot(&self, path: &str) -> Fact<u32> {
+        match split(path) {
+            None => self.place(path),
+            Some((above, name)) => {
+                let above = self.place(above)?;
+                Ok(self.record().child(above, name))
+            }
+        }
+    }
+
+    /// Where what a path names is kept: its spot, or what a link known to be there leads to.
+    fn target(&self, path: &str) -> Fact<u32> {
+        let spot = self.spot(path)?;
+        let is_link = self.record().is_link(spot);
+        if is_link { self.place(path) } else { Ok(spot) }
+    }
+}
+
+impl Root for Recorder<'_> {
+    fn read(&self, path: &str) -> Fact<Vec<u8>> {
+        let spot = self.target(path)?;
+        if let Some(said) = self.record().file_head(spot, SMALL) {
+            return said;
+        }
+        let bytes = self.inner.read(path);
+        self.record().keep_file(spot, bytes)
+    }
+
+    fn stream(&self, path: &str) -> Fact<Box<dyn BufRead + '_>> {
+        let spot = self.target(path)?;
+        if let Some(said) = self.record().file_whole(spot) {
+            return said;
+        }
+        match self.inner.stream(path) {
+            Ok(inner) => Ok(Box::new(tee::Tee::new(inner, &self.record, spot))),
+            Err(why) => {
+                self.record().keep_file(spot, Err(why.clone()))?;
+                Err(why)
+            }
+        }
+    }
+
+    fn list(&self, path: &str) -> Fact<Vec<String>> {
+        let place = self.place(path)?;
+        if let Some(said) = self.record().list(place) {
+            return said;
+        }
+        let names = self.inner.list(path);
+        self.record().keep_list(place, names)
+    }
+
+    fn link(&self, path: &str) -> Fact<String> {
+        let spot = self.spot(path)?;
+        if let Some(said) = self.record().link(spot) {
+            return said;
+        }
+        let target: Fact<Arc<str>> = self.inner.link(path).map(|target| target.as_str().into());
+        let answer = self.record().keep_link(spot, target);
+        if answer.is_ok() {
+            // What was read through it before it was known for a link lies where it leads.
+            let place = self.place(path);
+            self.record().move_file(spot, place.ok());
+        }
+        answer
+    }
+
+    fn resolve(&self, path: &str) -> Fact<String> {
+        let place = self.place(path)?;
+        Ok(self.record().path(place))
+    }
+
+    fn mode(&self, path: &str) -> Fact<u32> {
+        let spot = self.target(path)?;
+        if let Some(said) = self.record().mode(spot) {
+            return said;
+        }
+        let mode = self.inner.mode(path);
+        self.record().keep_mode(spot, mode)
+    }
+
+    fn ask(&self, question: &Question) -> Fact<String> {
+        if let Some(said) = self.record().answer(question) {
+            return said;
+        }
+        let answer = self.inner.ask(question);
+        self.record().keep_answer(question, answer)
+    }
+}
+
+/// A path's folder and last part; none for `/` and where the last part is no name.
+fn split(path: &str) -> Option<(&str, &str)> {
+    let path = path.trim_end_matches('/');
+    let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let above = if above.is_empty() { "/" } else { above };
+    (!matches!(name, "" | "." | "..")).then_some((above, name))
+}
+
+fn join(folder: &str, target: &str) -> String {
+    if target.starts_with('/') {
+        target.to_owned()
+    } else {
+        format!("{}/{target}", folder.trim_end_matches('/'))
+    }
+}
+
+/// The failure of a stream, as a reader behind it saw it.
+pub(crate) fn stream_failure(error: &std::io::Error) -> Why {
+    let failed = failed(std::io::Error::new(error.kind(), error.to_string()));
+    match error.kind() {
+        std::io::ErrorKind::PermissionDenied => Why::Denied,
+        _ => failed,
+    }
+}
+
+#[cfg(test)]
+mod tests;

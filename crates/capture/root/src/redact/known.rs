@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Secrets known by the file that held them, found again elsewhere.
+
+use std::collections::HashMap;
+
+use super::map::Map;
+
+/// Words that firmware writes where a serial should be.
+const PLACEHOLDERS: [&str; 14] = [
+    "none", "n/a", "na", "unknown", "not specified", "not available", "default string", "serial",
+    "to be filled by o.e.m.", "system serial number", "chassis serial number", "base board serial number",
+    "no asset tag", "no asset information",
+];
+
+/// Names that a host can have and that the kernel's tree has too.
+const COMMON: [&str; 30] = [
+    "localhost", "localdomain", "cpu", "node", "memory", "system", "pci", "nvme", "block", "net",
+    "devices", "class", "bus", "host", "server", "linux", "debian", "ubuntu", "fedora", "none",
+    "kernel", "virtual", "power", "root", "proc", "sys", "dev", "name", "gpu", "storage",
+];
+
+/// Secrets and what stands for them.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// By the letters and digits they begin with; longest first.
+    by_start: HashMap<Box<[u8]>, Vec<Secret>>,
+    /// Letters and digits that the shortest of them begins with.
+    shortest: usize,
+}
+
+struct Secret {
+    text: Box<[u8]>,
+    mapped: Box<[u8]>,
+    /// Whether it is so distinct that it may be replaced in file names too.
+    is_distinct: bool,
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// Whether a text stands where a serial should and is none.
+pub(super) fn is_placeholder(text: &str) -> bool {
+    let lower = text.trim().to_ascii_lowercase();
+    let bytes = lower.as_bytes();
+    let same = bytes.windows(2).all(|pair| pair[0] == pair[1]);
+    same || PLACEHOLDERS.contains(&lower.as_str())
+        || "0123456789abcdef".starts_with(&*lower)
+        || "123456789".starts_with(&*lower)
+        || !bytes.iter().any(u8::is_ascii_alphanumeric)
+}
+
+impl Known {
+    /// A serial. One that could be a word or a number like others is replaced at its own place only.
+    pub(super) fn add_serial(&mut self, serial: &str, map: &mut Map) {
+        let serial = serial.trim();
+        if !is_placeholder(serial) && is_distinct(serial) {
+            let mapped = map.text(serial);
+            self.add(serial, mapped);
+        }
+    }
+
+    /// A host's name, whole and without its domain.
+    pub(super) fn add_host(&mut self, host: &str, map: &mut Map) {
+        let host = host.trim();
+        let short = host.split('.').next().unwrap_or_default();
+        for name in [host, short] {
+            let is_common = COMMON.contains(&name.to_ascii_lowercase().as_str());
+            if name.len() >= 3 && !is_common && name != "(none)" {
+                let mapped = host_name(name, map);
+                self.add(name, mapped);
+            }
+        }
+    }
+
+    /// A MAC, which also stands without colons (`enx`, port ids).
+    pub(super) fn add_mac(&mut self, text: &str, map: &mut Map) {
+        let bytes: Option<Vec<u8>> =
+            text.split(':').map(|octet| u8::from_str_radix(octet, 16).ok()).collect();
+        let Some(mac) = bytes.and_then(|bytes| <[u8; 6]>::try_from(bytes).ok()) else { return };
+        let hex = |mac: [u8; 6]| mac.map(|octet| format!("{octet:02x}")).concat();
+        let mapped = map.mac(mac);
+        if mapped != mac {
+            self.add(&hex(mac), hex(mapped));
+        }
+    }
+
+    fn add(&mut self, text: &str, mapped: String) {
+        let start = run(text.as_bytes());
+        if start.is_empty() {
+            return;
+        }
+        self.shortest = if self.shortest == 0 { start.len() } else { self.shortest.min(start.len()) };
+        let secrets = self.by_start.entry(start.into()).or_default();
+        if secrets.iter().any(|secret| *secret.text == *text.as_bytes()) {
+            return;
+        }
+        secrets.push(Secret {
+            text: text.as_bytes().into(),
+            mapped: mapped.into_bytes().into(),
+            is_distinct: is_distinct(text),
+        });
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.text.len()));
+    }
+
+    /// What stands for the secret that begins at the start of `rest`, whose first letters and
+    /// digits are `start` long.
+    pub(super) fn at(&self, rest: &[u8], start: usize, distinct: Distinct) -> Option<&[u8]> {
+        if self.shortest == 0 || start < self.shortest {
+            return None;
+        }
+        let ends = |secret: &&Secret| {
+            let next = rest.get(secret.text.len());
+            rest.starts_with(&secret.text) && !next.is_some_and(u8::is_ascii_alphanumeric)
+        };
+        let fits = |secret: &&Secret| secret.is_distinct || distinct == Distinct::NotOnly;
+        let secrets = self.by_start.get(&rest[..start])?;
+        secrets.iter().filter(fits).find(ends).map(|secret| &*secret.mapped)
+    }
+}
+
+/// Which secrets are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Distinct {
+    /// Those that cannot be a common word.
+    Only,
+    /// All.
+    NotOnly,
+}
+
+/// A host's name in its own shape; each label by itself, so that `a.b` and `a` stay related.
+pub(super) fn host_name(name: &str, map: &mut Map) -> String {
+    let labels: Vec<String> = name.split('.').map(|label| map.text(label)).collect();
+    labels.join(".")
+}
+
+/// Long enough, and mixed enough, not to be a word of the kernel or a count.
+fn is_distinct(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let has_digit = bytes.iter().any(u8::is_ascii_digit);
+    let has_letter = bytes.iter().any(u8::is_ascii_alphabetic);
+    (bytes.len() >= 6 && has_digit && has_letter) || (bytes.len() >= 10 && has_digit)
+}
+
+/// The letters and digits that a text begins with.
+pub(super) fn run(text: &[u8]) -> &[u8] {
+    let end = text.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(text.len());
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_firmware_are_no_serials() {
+        for text in ["", "0", "None", "To Be Filled By O.E.M.", "0123456789", "........", "123456789"] {
+            assert!(is_placeholder(text), "{text}");
+        }
+        for text in ["S6XYNA0R", "7F3KJ03", "PHLN1234"] {
+            assert!(!is_placeholder(text), "{text}");
+        }
+    }
+}
