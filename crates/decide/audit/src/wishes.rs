@@ -50,10 +50,16 @@ pub(crate) fn applies(context: &Context<'_>, applies: &Applies, device: &BTreeSe
 fn judge(context: &Context<'_>, entry: &Setting, observation: &Observation) -> Option<Draft> {
     let wish = entry.wanted.for_goal(context.goal)?;
     // What is unknown is listed with its reason; a knob that is absent is no fault.
-    let value = observation.value.as_deref().ok()?;
+    let value = observation.value.as_deref().ok().filter(|value| !value.is_empty())?;
     let name = observation.device.as_deref().unwrap_or_default();
     let device = tags::of_device(context, entry.scope, name);
-    if entry.scope == Scope::Function && !matters(context, name) {
+    let idle = match entry.scope {
+        Scope::Function => !matters(context, name),
+        // A host adapter's port without a drive has nobody to wait for it.
+        Scope::ScsiHost => device.is_empty(),
+        _ => false,
+    };
+    if idle {
         return None;
     }
     if !applies(context, &entry.applies, &device) || satisfies(wish, form(entry), value)? {
