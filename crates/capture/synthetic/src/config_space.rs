@@ -146,7 +146,8 @@ fn express_capability(space: &mut Space, base: usize, express: &Express) {
     space.put32(base + 0x04, 2 | 1 << 5 | 1 << 15 | flr);
     let tags = u16::from(express.extended_tags) << 8;
     let order = u16::from(express.relaxed_ordering) << 4;
-    let control = 0x000f | order | code(express.mps) << 5 | tags | 1 << 11 | code(express.mrrs) << 12;
+    let control =
+        0x000f | order | code(express.mps) << 5 | tags | 1 << 11 | code(express.mrrs) << 12;
     space.put16(base + 0x08, control);
     if express.kind != PortType::Integrated {
         link(space, base, express, port);

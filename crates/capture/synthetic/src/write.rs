@@ -48,5 +48,9 @@ fn write_entry(place: &Path, entry: &Entry) -> io::Result<()> {
 fn write_file(place: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     fs::write(place, bytes)?;
     // Most files have the mode that a new file gets; a call saved a quarter million times.
-    if mode == 0o644 { Ok(()) } else { fs::set_permissions(place, fs::Permissions::from_mode(mode)) }
+    if mode == 0o644 {
+        Ok(())
+    } else {
+        fs::set_permissions(place, fs::Permissions::from_mode(mode))
+    }
 }
