@@ -183,7 +183,7 @@ fn code(bytes: u16) -> u16 {
 
 fn extended(space: &mut Space, registers: &Registers, express: &Express) {
     let port = !matches!(express.kind, PortType::Endpoint | PortType::Integrated);
-    let mut chain = vec![(AER, 0x0001, 2)];
+    let mut chain: Vec<(u16, u16, u32)> = vec![(AER, 0x0001, 2)];
     if port {
         chain.push((ACS, 0x000d, 1));
     }
@@ -195,7 +195,7 @@ fn extended(space: &mut Space, registers: &Registers, express: &Express) {
     }
     for (index, (offset, id, version)) in chain.iter().enumerate() {
         let next = chain.get(index + 1).map_or(0, |(next, _, _)| *next);
-        let word = u32::from(*id as u16) | version << 16 | u32::from(next) << 20;
+        let word = u32::from(*id) | version << 16 | u32::from(next) << 20;
         space.put32(usize::from(*offset), word);
     }
     if port {

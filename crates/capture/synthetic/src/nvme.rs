@@ -31,7 +31,7 @@ pub(crate) fn write(build: &mut Build<'_>) {
         let queues = spread::managed(build.topology, group.queues);
         let group = &Nvme { queues: u32::try_from(queues.len()).unwrap_or(0), ..group.clone() };
         for index in 0..group.count {
-            let serial = format!("{}{:08X}", group.serial, noise(u64::from(index)) as u32);
+            let serial = format!("{}{:08X}", group.serial, noise(u64::from(index)) & 0xffff_ffff);
             let drive = Drive { group, number: build.next_nvme, serial };
             write_drive(build, &drive, index, &queues);
             build.next_nvme += group.paths.max(1);

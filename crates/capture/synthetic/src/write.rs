@@ -39,7 +39,7 @@ fn write_entry(place: &Path, entry: &Entry) -> io::Result<()> {
         Entry::Refused(Why::Absent) => Ok(()),
         Entry::Refused(Why::Denied) => write_file(place, &[], 0),
         Entry::Refused(_) => {
-            let name = place.file_name().map(Path::new).unwrap_or(place);
+            let name = place.file_name().map_or(place, Path::new);
             symlink(name, place)
         }
     }

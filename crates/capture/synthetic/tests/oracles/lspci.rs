@@ -65,7 +65,7 @@ fn check_block(machine: &Written, block: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// `LnkSta:	Speed 16GT/s (downgraded), Width x4`.
+/// `LnkSta: Speed 16GT/s (downgraded), Width x4`.
 fn link(line: &str) -> (String, String) {
     let after = |key: &str| line.split(key).nth(1).unwrap_or_default();
     let speed = after("Speed ").split("GT/s").next().unwrap_or_default();
