@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the embedded machines stand for, and what a wrong description is told.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests: a panic is their failure")]
+
 use nearside_synthetic as synthetic;
 use root::Root;
 use synthetic::{Description, Entry};

@@ -152,7 +152,7 @@ impl Description {
         ];
         sizes.extend(self.power.mhz.map(|mhz| ("power.mhz", mhz, MAX_MHZ)));
         sizes.extend(self.power.floor_mhz.map(|mhz| ("power.floor-mhz", mhz, MAX_MHZ)));
-        for uncore in &self.power.uncore {
+        if let Some(uncore) = &self.power.uncore {
             let [low, high] = uncore.initial_mhz;
             let all = [uncore.min_mhz, uncore.max_mhz, low, high];
             sizes.extend(all.map(|mhz| ("power.uncore", mhz, MAX_MHZ)));
