@@ -9,7 +9,7 @@ use units::{CpuSet, NodeId, PciAddress};
 use crate::error::UnknownDevice;
 use crate::frame::{Table, paragraph};
 use crate::style::{Line, Role, Style, paint};
-use crate::words;
+use crate::{text, words};
 
 /// Draws the interrupts of a device, named as `near` takes it; a bond or bridge stands for its
 /// ports.
@@ -80,6 +80,7 @@ impl Subject<'_> {
             lines.extend(paragraph(Role::Dim, text, 0, columns));
         } else {
             lines.extend(self.table(machine, &irqs).lines(columns));
+            lines.extend(self.far(machine, &irqs, columns));
             lines.extend(remarks(&irqs, columns));
         }
         if let Some(nic) = self.nic {
@@ -101,13 +102,34 @@ impl Subject<'_> {
         for part in functions {
             line.push(Role::Dim, format!(" · {part}"));
         }
-        let count = crate::text::count(number, "interrupt");
+        let count = text::count(number, "interrupt");
         line.and(Role::Dim, format!(" · {} · {count}", words::node(self.node)))
     }
 
+    /// How many of the queues' interrupts that could be near are not.
+    fn far(&self, machine: &Machine, irqs: &[&Irq], columns: usize) -> Vec<Line> {
+        let near = self.near(machine);
+        let carries = |irq: &&&Irq| {
+            irq.managed == Managed::No && irq.source.as_ref().is_some_and(|source| source.is_io)
+        };
+        let movable: Vec<&&Irq> = irqs.iter().filter(carries).collect();
+        let far = movable.iter().filter(|irq| is_far(irq, near)).count();
+        let (Some(node), 1..) = (self.node, far) else { return Vec::new() };
+        let text = format!(
+            "{far} of {} are taken by CPUs of other nodes than the device's, node {node}",
+            text::count(movable.len(), "queue interrupt"),
+        );
+        paragraph(Role::Warn, &text, 0, columns)
+    }
+
+    /// The CPUs of the device's node.
+    fn near<'m>(&self, machine: &'m Machine) -> Option<&'m CpuSet> {
+        let node = machine.nodes.iter().find(|node| Some(node.id) == self.node);
+        node.map(|node| &node.cpus).filter(|cpus| !cpus.is_empty())
+    }
+
     fn table(&self, machine: &Machine, irqs: &[&Irq]) -> Table {
-        let near = self.node.and_then(|id| machine.nodes.iter().find(|node| node.id == id));
-        let near = near.map(|node| &node.cpus);
+        let near = self.near(machine);
         let mut table = Table::new(2).cap(3, 18).cap(4, 18);
         table.heading(&["irq", "queue", "CPUs", "effective", "hint", "node", "placed by", "count"]);
         for irq in irqs {
@@ -153,19 +175,26 @@ fn set(cpus: &Fact<CpuSet>) -> String {
 /// The nodes of the CPUs that an interrupt goes to, marked when none of them is near. Managed
 /// vectors of drives are spread over all nodes by design: far is no fault there.
 fn nodes_of(machine: &Machine, irq: &Irq, near: Option<&CpuSet>) -> (Role, String) {
-    let effective = irq.effective.as_ref().ok().filter(|cpus| !cpus.is_empty());
-    let Some(cpus) = effective.or(irq.affinity.as_ref().ok()) else {
+    let Some(cpus) = taken_by(irq) else {
         return (Role::Dim, "unknown".to_owned());
     };
     let nodes = machine.nodes.iter().filter(|node| node.cpus.overlaps(cpus));
     let text = nodes.map(|node| node.id.to_string()).collect::<Vec<_>>().join(",");
-    match near {
-        Some(near) if !near.overlaps(cpus) && irq.managed == Managed::No => {
-            (Role::Warn, format!("{text} far"))
-        }
-        Some(near) if !near.overlaps(cpus) => (Role::Dim, format!("{text} far")),
-        _ => (Role::Plain, text),
+    match (is_far(irq, near), irq.managed) {
+        (false, _) => (Role::Plain, text),
+        (true, Managed::No) => (Role::Warn, format!("{text} far")),
+        (true, _) => (Role::Dim, format!("{text} far")),
     }
+}
+
+/// The CPUs that an interrupt goes to; where that is not told, those it may go to.
+fn taken_by(irq: &Irq) -> Option<&CpuSet> {
+    let effective = irq.effective.as_ref().ok().filter(|cpus| !cpus.is_empty());
+    effective.or(irq.affinity.as_ref().ok())
+}
+
+fn is_far(irq: &Irq, near: Option<&CpuSet>) -> bool {
+    matches!((taken_by(irq), near), (Some(cpus), Some(near)) if !near.overlaps(cpus))
 }
 
 fn placed_by(managed: Managed) -> &'static str {
