@@ -40,6 +40,9 @@ const INDENT: usize = 11;
 /// Columns of the labels below a finding.
 const LABEL: usize = 10;
 
+/// Of a file's text this much shows what it says; the rest is in the JSON document.
+const LONGEST_CONTENT: usize = 100;
+
 /// Things unseen for one reason that the brief form names.
 const BRIEF_UNSEEN: usize = 6;
 
@@ -157,7 +160,8 @@ fn full(finding: &Finding, columns: usize) -> Vec<Line> {
     }
     for (number, evidence) in finding.evidence.iter().enumerate() {
         let label = if number == 0 { "evidence" } else { "" };
-        let text = format!("{}: {}", evidence.path, words::squeezed(&evidence.content));
+        let content = text::cut(&words::squeezed(&evidence.content), LONGEST_CONTENT);
+        let text = format!("{}: {content}", evidence.path);
         lines.extend(labelled_in(Role::Dim, label, &text, columns));
     }
     lines.extend(labelled_in(

@@ -40,7 +40,7 @@ struct Row {
 }
 
 struct Tree<'a> {
-    machine: &'a Machine,
+    nodes: BTreeMap<&'a str, BTreeSet<NodeId>>,
     roots: BTreeMap<&'a str, Vec<&'a Function>>,
     children: BTreeMap<PciAddress, Vec<&'a Function>>,
     owners: BTreeMap<PciAddress, Vec<String>>,
@@ -50,12 +50,13 @@ impl<'a> Tree<'a> {
     fn of(machine: &'a Machine) -> Self {
         let known: BTreeSet<PciAddress> = machine.functions.iter().map(|f| f.address).collect();
         let mut tree = Self {
-            machine,
+            nodes: BTreeMap::new(),
             roots: BTreeMap::new(),
             children: BTreeMap::new(),
             owners: owners(machine),
         };
         for function in &machine.functions {
+            tree.nodes.entry(&function.root).or_default().extend(function.node);
             match function.parent.filter(|parent| known.contains(parent)) {
                 Some(parent) => tree.children.entry(parent).or_default().push(function),
                 None => tree.roots.entry(&function.root).or_default().push(function),
@@ -65,9 +66,7 @@ impl<'a> Tree<'a> {
     }
 
     fn nodes_of_root(&self, root: &str) -> Vec<NodeId> {
-        let below = self.machine.functions.iter().filter(|function| function.root == root);
-        let nodes: BTreeSet<NodeId> = below.filter_map(|function| function.node).collect();
-        nodes.into_iter().collect()
+        self.nodes.get(root).into_iter().flatten().copied().collect()
     }
 
     fn root_row(&self, root: &str) -> Row {

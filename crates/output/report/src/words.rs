@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The words in which drawings speak of sizes, links, nodes and devices.
 
+use std::collections::BTreeSet;
+
 use machine::{Drive, DriveKind, Fact, Function, Gpu, LimitedBy, Nic, NicKind, NodeKind, Why};
 use setting::{Goal, Severity};
 use units::{BitRate, Bytes, CpuSet, NodeId, Transfers};
@@ -244,6 +246,7 @@ pub(crate) fn why(why: &Why) -> String {
 pub(crate) fn drive_note(drive: &Drive) -> String {
     let mut notes = Vec::new();
     if let Some(hidden) = &drive.hidden_by {
+        notes.extend(Some(hidden.likely.clone()).filter(|likely| !likely.is_empty()));
         notes.push(format!("behind {} {}", hidden.driver, hidden.function));
     }
     if drive.kind == DriveKind::NvmeFabrics {
@@ -251,6 +254,11 @@ pub(crate) fn drive_note(drive: &Drive) -> String {
     }
     if drive.controllers.len() > 1 {
         notes.push(format!("{} paths", drive.controllers.len()));
+    }
+    let nodes: BTreeSet<NodeId> = drive.controllers.iter().filter_map(|path| path.node).collect();
+    if nodes.len() > 1 {
+        let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+        notes.push(format!("from nodes {}", nodes.join(", ")));
     }
     notes.join(", ")
 }
