@@ -79,7 +79,7 @@ impl Subject<'_> {
             let text = "the kernel lists no interrupt for it";
             lines.extend(paragraph(Role::Dim, text, 0, columns));
         } else {
-            lines.extend(self.table(machine, &irqs).lines(columns));
+            lines.extend(self.table(machine, &irqs, columns).lines(columns));
             lines.extend(self.far(machine, &irqs, columns));
             lines.extend(remarks(&irqs, columns));
         }
@@ -99,7 +99,7 @@ impl Subject<'_> {
     fn heading(&self, number: usize) -> Line {
         let functions: Vec<String> = self.functions.iter().map(ToString::to_string).collect();
         let mut line = Line::of(Role::Strong, &self.name);
-        for part in functions {
+        for part in functions.into_iter().filter(|part| *part != self.name) {
             line.push(Role::Dim, format!(" · {part}"));
         }
         let count = text::count(number, "interrupt");
@@ -128,10 +128,22 @@ impl Subject<'_> {
         node.map(|node| &node.cpus).filter(|cpus| !cpus.is_empty())
     }
 
-    fn table(&self, machine: &Machine, irqs: &[&Irq]) -> Table {
+    fn table(&self, machine: &Machine, irqs: &[&Irq], columns: usize) -> Table {
         let near = self.near(machine);
-        let mut table = Table::new(2).cap(3, 18).cap(4, 18);
-        table.heading(&["irq", "queue", "CPUs", "effective", "hint", "node", "placed by", "count"]);
+        let mut table = Table::new(2).cap(3, 18).cap(4, 18).cap(8, 32);
+        // The action's name tells receive from transmit vectors, where there is room for it.
+        let name = if columns >= 100 { "name" } else { "" };
+        table.heading(&[
+            "irq",
+            "queue",
+            "CPUs",
+            "effective",
+            "hint",
+            "node",
+            "placed by",
+            "count",
+            name,
+        ]);
         for irq in irqs {
             let (role, node) = nodes_of(machine, irq, near);
             table.row(vec![
@@ -143,6 +155,10 @@ impl Subject<'_> {
                 (role, node),
                 (Role::Dim, placed_by(irq.managed).to_owned()),
                 (Role::Plain, total(irq).to_string()),
+                (
+                    Role::Dim,
+                    irq.actions.first().filter(|_| !name.is_empty()).cloned().unwrap_or_default(),
+                ),
             ]);
         }
         table
@@ -189,8 +205,11 @@ fn nodes_of(machine: &Machine, irq: &Irq, near: Option<&CpuSet>) -> (Role, Strin
 
 /// The CPUs that an interrupt goes to; where that is not told, those it may go to.
 fn taken_by(irq: &Irq) -> Option<&CpuSet> {
+    let affinity = irq.affinity.as_ref().ok();
+    // An effective set outside the affinity is of the past: the next interrupt goes elsewhere.
+    let holds = |cpus: &&CpuSet| affinity.is_none_or(|affinity| cpus.is_subset(affinity));
     let effective = irq.effective.as_ref().ok().filter(|cpus| !cpus.is_empty());
-    effective.or(irq.affinity.as_ref().ok())
+    effective.filter(holds).or(affinity)
 }
 
 fn is_far(irq: &Irq, near: Option<&CpuSet>) -> bool {
