@@ -3,7 +3,7 @@
 
 use units::{CpuSet, NodeId, PciAddress, Transfers};
 
-use crate::Fact;
+use crate::{Fact, Why};
 
 /// One PCI function.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,7 @@ pub struct Function {
     pub root: String,
     /// Class, subclass, programming interface.
     pub class: PciClass,
-    /// Vendor and device id, and those of the subsystem (0 where unreadable).
+    /// Vendor id; 0 where unreadable (a link that leads nowhere), as no vendor has it.
     pub vendor: u16,
     /// Device id.
     pub device: u16,
@@ -184,4 +184,73 @@ pub enum PortKind {
     Integrated,
     /// Root-complex event collector.
     EventCollector,
+}
+
+impl Function {
+    /// A function of which nothing but the address is known.
+    pub fn new(address: PciAddress) -> Self {
+        Self {
+            address,
+            parent: None,
+            root: String::new(),
+            class: PciClass::default(),
+            vendor: 0,
+            device: 0,
+            subsystem_vendor: 0,
+            subsystem_device: 0,
+            revision: 0,
+            names: Names::default(),
+            driver: None,
+            node: None,
+            node_from: NodeFrom::Unknown,
+            local_cpus: CpuSet::new(),
+            link: None,
+            config: ConfigSpace::unknown(&Why::Absent),
+            port: None,
+            iommu_group: None,
+            sriov: None,
+            physical_function: None,
+            slot: None,
+            runtime_pm: None,
+            irqs: Vec::new(),
+            enabled: None,
+            hot_plug: false,
+        }
+    }
+}
+
+impl ConfigSpace {
+    /// All of it unknown for one reason.
+    pub fn unknown(why: &Why) -> Self {
+        Self {
+            mps: Err(why.clone()),
+            mps_supported: Err(why.clone()),
+            mrrs: Err(why.clone()),
+            extended_tags: Err(why.clone()),
+            ten_bit_tags: Err(why.clone()),
+            relaxed_ordering: Err(why.clone()),
+            acs_redirect: Err(why.clone()),
+            aer: Err(why.clone()),
+            aer_totals: Err(Why::Absent),
+        }
+    }
+}
+
+impl Aspm {
+    /// All of it unknown for one reason.
+    pub fn unknown(why: &Why) -> Self {
+        let unknown = || Err(why.clone());
+        Self {
+            supported: unknown(),
+            enabled: unknown(),
+            l1_substates: unknown(),
+            files: Vec::new(),
+        }
+    }
+}
+
+impl Default for Aspm {
+    fn default() -> Self {
+        Self::unknown(&Why::Absent)
+    }
 }

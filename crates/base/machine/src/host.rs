@@ -20,6 +20,9 @@ pub struct Host {
     pub cpu_model: Fact<String>,
     /// CPU vendor as the CPU says it: `GenuineIntel`, `AuthenticAMD`, or the ARM implementer.
     pub cpu_vendor: Fact<String>,
+    /// (family, model) of an x86 CPU from `/proc/cpuinfo`, both as the kernel prints them: decimal,
+    /// extended bits included.
+    pub cpu_family_model: Fact<(u32, u32)>,
     /// CPU flags of the first CPU (`flags` or `Features`).
     pub cpu_flags: Vec<String>,
     /// The kernel's command line.
@@ -100,6 +103,7 @@ impl Default for Host {
             name: Err(Default::default()),
             cpu_model: Err(Default::default()),
             cpu_vendor: Err(Default::default()),
+            cpu_family_model: Err(Default::default()),
             cpu_flags: Vec::new(),
             command_line: CommandLine::default(),
             mitigations: Vec::new(),
@@ -115,12 +119,22 @@ impl Default for Host {
 impl CommandLine {
     /// Every value given for `key`, in order: (`console=` is often there twice).
     pub fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = Option<&'a str>> {
-        self.options.iter().filter(move |(name, _)| name == key).map(|(_, value)| value.as_deref())
+        self.options
+            .iter()
+            .filter(move |(name, _)| is_same_key(name, key))
+            .map(|(_, value)| value.as_deref())
     }
 
     /// The last value given for `key`, which is the one most handlers keep: `Some(None)` for a bare
     /// word.
     pub fn last(&self, key: &str) -> Option<Option<&str>> {
-        self.options.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_deref())
+        let last = self.options.iter().rev().find(|(name, _)| is_same_key(name, key));
+        last.map(|(_, value)| value.as_deref())
     }
+}
+
+/// Dashes and underscores are one in the kernel's keys (kernel/params.c, `dash2underscore`).
+fn is_same_key(a: &str, b: &str) -> bool {
+    let plain = |byte: u8| if byte == b'-' { b'_' } else { byte };
+    a.len() == b.len() && a.bytes().map(plain).eq(b.bytes().map(plain))
 }

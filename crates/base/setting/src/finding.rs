@@ -52,8 +52,10 @@ impl Evidence {
 pub struct Finding {
     /// Stable id of the rule, which is the id of the catalogue entry it speaks of.
     pub id: String,
-    /// The device it is about; none for the machine.
+    /// The device it is about; none for the machine, and none for several devices at once.
     pub device: Option<String>,
+    /// Every device it is about, in natural order: one for one device, none for the machine.
+    pub devices: Vec<String>,
     /// How much it matters.
     pub severity: Severity,
     /// How sure it is.

@@ -18,4 +18,4 @@ pub use observation::{Form, Observation, Observe, Scope, canonical, same_value};
 pub use setting::{
     Applies, Basis, Effect, Goal, Meaning, Owner, Reboot, Setting, VendorName, Wanted, Wish,
 };
-pub use vocabulary::{FACTS, TAGS};
+pub use vocabulary::{FACTS, NUMERIC_FACTS, TAGS};

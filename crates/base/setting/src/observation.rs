@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Observe {
-    /// A kernel file; `{name}` stands for the device of the scope: its CPU or node number, PCI
-    /// address, block, network or host name. One `*` may stand for a file or folder name.
+    /// A kernel file, with the placeholder of the scope in it: `{cpu}` and `{node}` stand for a
+    /// number, `{function}` for a PCI address, `{drive}`, `{nic}` and `{host}` for a name. One `*`
+    /// may stand for a file or folder name.
     pub file: Option<String>,
     /// How its text is read.
     #[serde(default)]
@@ -61,6 +62,21 @@ pub enum Scope {
     ScsiHost,
 }
 
+impl Scope {
+    /// The word in braces that stands for the device in a file's path; none for the machine.
+    pub fn placeholder(self) -> Option<&'static str> {
+        match self {
+            Self::Machine => None,
+            Self::Cpu => Some("cpu"),
+            Self::Node => Some("node"),
+            Self::Function => Some("function"),
+            Self::Drive => Some("drive"),
+            Self::Nic => Some("nic"),
+            Self::ScsiHost => Some("host"),
+        }
+    }
+}
+
 /// A value as observed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
@@ -109,7 +125,7 @@ fn switch(text: &str) -> Option<String> {
     }
 }
 
-/// Whether two spellings are the same value: `4096	131072` and `4096 131072`, `007` and `7`.
+/// Whether two spellings are the same value: `4096\t131072` and `4096 131072`, `007` and `7`.
 pub fn same_value(form: Form, a: &str, b: &str) -> bool {
     a == b || matches!((canonical(form, a), canonical(form, b)), (Some(a), Some(b)) if a == b)
 }

@@ -56,6 +56,19 @@ pub const FACTS: &[(&str, Scope, &str)] = &[
     ("mtu-path", Scope::Nic, "equal, or which device differs"),
 ];
 
+/// Facts whose value is a decimal number, so that a wish may say `at-least` or `at-most`.
+pub const NUMERIC_FACTS: &[&str] = &[
+    "deepest-idle-us",
+    "mps",
+    "mrrs",
+    "drive-queues",
+    "combined-channels",
+    "rx-ring",
+    "tx-ring",
+    "rx-usecs",
+    "mtu",
+];
+
 /// Tags of a machine or of a device, and what each means. A tag `driver:NAME` is a function's,
 /// drive's or NIC's driver; `vendor:NAME` the machine's maker in lower case.
 pub const TAGS: &[(&str, &str)] = &[

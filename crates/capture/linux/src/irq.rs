@@ -1,16 +1,148 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Interrupts.
+//! Interrupts: what raised them, where they may go, where they went.
+//!
+//! `/proc/interrupts` names the interrupts that have an action; `msi_irqs` of the functions add
+//! vectors that no driver listens to. Each then costs a few small files in `/proc/irq/N`.
 
-use machine::{Function, Irq, Nic};
-use root::Root;
+mod interrupts;
+mod managed;
+mod name;
+mod source;
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use machine::{Fact, Function, Irq, IrqSource, Managed, Nic, Why};
+use root::{Dir, Root};
+use units::{CpuSet, NodeId, PciAddress};
+
+use self::interrupts::{Interrupts, Line};
+use self::managed::Modes;
+use self::source::Devices;
 use crate::Troubles;
 
+const INTERRUPTS: &str = "/proc/interrupts";
+
 pub(crate) fn read(
-    _root: &dyn Root,
-    _functions: &[Function],
-    _nics: &[Nic],
-    _troubles: &mut Troubles,
+    root: &dyn Root,
+    functions: &[Function],
+    nics: &[Nic],
+    troubles: &mut Troubles,
 ) -> Vec<Irq> {
-    Vec::new()
+    let devices = Devices::gather(root, functions, nics);
+    let lines = lines(root, &devices, troubles);
+    let modes: Vec<Option<u32>> = lines.iter().map(|line| mode(root, line.number)).collect();
+    let told = Modes::of(modes.iter().flatten().copied());
+    let read = |(line, mode): (Line, Option<u32>)| {
+        let source = devices.source(&line);
+        let function = source.as_ref().and_then(|source| source.function);
+        let driver = function.and_then(|address| devices.driver(address));
+        let name = line.actions.first().map(|action| name::parse(action));
+        let managed = managed::judge(told, mode, driver, name.as_ref());
+        files(root, line, source, managed)
+    };
+    let mut irqs: Vec<Irq> = lines.into_iter().zip(modes).map(read).collect();
+    settle_single_vectors(&mut irqs);
+    forget_cut_queues(&mut irqs);
+    irqs
 }
+
+/// Lines by number, those of the functions' unused vectors included.
+fn lines(root: &dyn Root, devices: &Devices<'_>, troubles: &mut Troubles) -> Vec<Line> {
+    let parsed = root.stream(INTERRUPTS).and_then(interrupts::parse);
+    let found = troubles.keep("interrupts", INTERRUPTS, parsed);
+    let is_missing = found.is_none();
+    let Interrupts { lines, bad } = found.unwrap_or_default();
+    if let Some(line) = bad {
+        troubles.note("counts of some interrupts", &Why::Unparsed(line), INTERRUPTS);
+    }
+    let mut all: BTreeMap<u32, Line> = BTreeMap::new();
+    for line in lines {
+        all.entry(line.number).or_insert(line);
+    }
+    let listed = if is_missing { root.list("/proc/irq").unwrap_or_default() } else { Vec::new() };
+    let listed = listed.iter().filter_map(|name| name.parse::<u32>().ok());
+    for number in devices.vectors().chain(listed) {
+        all.entry(number).or_insert_with(|| unused(number));
+    }
+    all.into_values().collect()
+}
+
+fn unused(number: u32) -> Line {
+    Line { number, counts: Vec::new(), chip: String::new(), actions: Vec::new() }
+}
+
+/// Mode bits of the file that a person would write to.
+fn mode(root: &dyn Root, number: u32) -> Option<u32> {
+    root.mode(&format!("/proc/irq/{number}/smp_affinity_list")).ok()
+}
+
+/// The files in `/proc/irq/N`. A copied tree may have kept only some of them.
+fn files(root: &dyn Root, line: Line, source: Option<IrqSource>, managed: Managed) -> Irq {
+    let dir = Dir::new(root, format!("/proc/irq/{}", line.number));
+    let hint = dir.text("affinity_hint").ok().and_then(|text| CpuSet::from_mask(&text).ok());
+    let node = dir.parse::<i64>("node").ok().and_then(|node| u32::try_from(node).ok());
+    Irq {
+        number: line.number,
+        actions: line.actions,
+        chip: line.chip,
+        source,
+        affinity: cpus(&dir, "smp_affinity"),
+        effective: cpus(&dir, "effective_affinity"),
+        hint: hint.unwrap_or_default(),
+        node: node.map(NodeId),
+        managed,
+        counts: line.counts,
+    }
+}
+
+/// A set of CPUs as a list, or as a mask where the list's file is missing.
+fn cpus(dir: &Dir<'_>, name: &str) -> Fact<CpuSet> {
+    let list = dir.text(&format!("{name}_list"));
+    let (text, set) = match list {
+        Err(Why::Absent) => {
+            let text = dir.text(name)?;
+            let set = CpuSet::from_mask(&text);
+            (text, set)
+        }
+        list => {
+            let text = list?;
+            let set = CpuSet::from_list(&text);
+            (text, set)
+        }
+    };
+    set.map_err(|_| Why::Unparsed(text.chars().take(80).collect()))
+}
+
+/// A name without a word (`eth0`) is the traffic of a NIC with one vector, and the link changes of
+/// one that has vectors for its queues (igb, ixgbe, e1000e).
+fn settle_single_vectors(irqs: &mut [Irq]) {
+    let queues =
+        |irq: &Irq| irq.source.as_ref().filter(|s| s.queue.is_some()).and_then(|s| s.function);
+    let with_queues: BTreeSet<PciAddress> = irqs.iter().filter_map(queues).collect();
+    for source in irqs.iter_mut().filter_map(|irq| irq.source.as_mut()) {
+        let has_queues = source.function.is_some_and(|address| with_queues.contains(&address));
+        source.is_io &= source.queue.is_some() || !has_queues;
+    }
+}
+
+/// Names that were cut to fit a driver's buffer may have lost digits: two vectors of one device
+/// with the same name tell no queue.
+fn forget_cut_queues(irqs: &mut [Irq]) {
+    let key = |irq: &Irq| {
+        let action = irq.actions.first()?.clone();
+        Some((irq.source.as_ref().and_then(|source| source.function), action))
+    };
+    let mut times: BTreeMap<_, u32> = BTreeMap::new();
+    for found in irqs.iter().filter_map(key) {
+        *times.entry(found).or_default() += 1;
+    }
+    for irq in irqs.iter_mut() {
+        let is_repeated = key(irq).and_then(|key| times.get(&key)).is_some_and(|times| *times > 1);
+        if let Some(source) = irq.source.as_mut().filter(|_| is_repeated) {
+            source.queue = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

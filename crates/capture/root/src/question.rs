@@ -21,6 +21,8 @@ pub enum Question {
     Coalescing(String),
     /// Pause: `[rx, tx]`.
     Pause(String),
+    /// Priorities with priority flow control on: a list of numbers, 0 to 7 (`dcb pfc`).
+    Pfc(String),
     /// Features: a list of [`machine::Feature`].
     Features(String),
     /// Driver: `{driver, version, firmware, bus}`.

@@ -2,25 +2,21 @@
 //! Loads and lints the catalogue of settings, which is data: one TOML file a setting, in
 //! `catalogue/` grouped by owner.
 //!
+//! ```text
+//! catalogue/*/ID.toml ──┐
+//!                       ├─ Catalogue ── lint() ── complaints
+//! a user's own folder ──┤
+//! vendors/*.toml ───────┘ (attribute names, added to the settings they name)
+//! ```
+//!
 //! The files are compiled into the binary; a user's own folder adds entries and overrides ours by
-//! id, with no code. A setting without a source or a trade-off does not pass the lint.
+//! id, with no code. A setting without a source or a trade-off does not pass the lint. This crate
+//! reads no file at run time (its caller hands the texts over) and judges no machine (`audit` does).
 
-use setting::Setting;
+mod catalogue;
+mod complaint;
+mod entry;
+mod lint;
 
-/// All settings by id.
-#[derive(Debug, Clone, Default)]
-pub struct Catalogue {
-    settings: Vec<Setting>,
-}
-
-impl Catalogue {
-    /// The settings, ascending by id.
-    pub fn settings(&self) -> &[Setting] {
-        &self.settings
-    }
-
-    /// The setting called `id`.
-    pub fn get(&self, id: &str) -> Option<&Setting> {
-        self.settings.iter().find(|setting| setting.id == id)
-    }
-}
+pub use catalogue::Catalogue;
+pub use complaint::{Complaint, Complaints};

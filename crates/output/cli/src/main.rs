@@ -1,1 +1,28 @@
-fn main() {}
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The `nearside` command.
+
+mod args;
+mod expected;
+mod source;
+mod subject;
+mod terminal;
+mod verbs;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+/// The exit code of a bug.
+const BUG: u8 = 1;
+
+fn main() -> ExitCode {
+    let run = || args::parse().and_then(|arguments| verbs::run(&arguments));
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(ended)) => ended.into(),
+        Ok(Err(expected)) => expected.report(),
+        Err(_) => {
+            terminal::hint("nearside: this is a bug; nothing was changed");
+            terminal::hint("help: report the lines above, with `nearside capture` if you can");
+            BUG.into()
+        }
+    }
+}

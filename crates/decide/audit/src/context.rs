@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What every rule may look at, gathered once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use catalogue::Catalogue;
+use machine::{Irq, Machine, Managed, Virtual};
+use setting::{Goal, Observation};
+use units::{Cpu, CpuSet, PciAddress};
+
+use crate::devices::Devices;
+use crate::place::Places;
+use crate::tags;
+
+/// The machine with its CPUs sorted by place, its devices named, its interrupts by function.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(crate) catalogue: &'a Catalogue,
+    pub(crate) goal: Goal,
+    pub(crate) places: Places,
+    pub(crate) devices: Devices<'a>,
+    pub(crate) tags: BTreeSet<String>,
+    irqs: BTreeMap<PciAddress, Vec<&'a Irq>>,
+}
+
+impl<'a> Context<'a> {
+    /// Gathers what the rules ask for.
+    pub(crate) fn new(
+        machine: &'a Machine,
+        catalogue: &'a Catalogue,
+        goal: Goal,
+        observations: &[Observation],
+    ) -> Self {
+        let mut irqs: BTreeMap<PciAddress, Vec<&Irq>> = BTreeMap::new();
+        for irq in &machine.irqs {
+            if let Some(function) = irq.source.as_ref().and_then(|source| source.function) {
+                irqs.entry(function).or_default().push(irq);
+            }
+        }
+        Self {
+            machine,
+            catalogue,
+            goal,
+            places: Places::of(machine),
+            devices: Devices::of(machine),
+            tags: tags::of_machine(machine, observations),
+            irqs,
+        }
+    }
+
+    /// Whether the machine carries a tag.
+    pub(crate) fn is(&self, tag: &str) -> bool {
+        self.tags.contains(tag)
+    }
+
+    /// Whether the kernel runs in a virtual machine.
+    pub(crate) fn is_guest(&self) -> bool {
+        matches!(self.machine.host.virtual_machine, Virtual::Yes { .. })
+    }
+
+    /// Whether a service that changes settings by itself runs.
+    pub(crate) fn is_running(&self, service: &str) -> bool {
+        let services = &self.machine.host.services;
+        services.iter().any(|known| known.name == service && known.running == Ok(true))
+    }
+
+    /// Interrupts of a function that carry I/O.
+    pub(crate) fn io_irqs(&self, function: PciAddress) -> impl Iterator<Item = &'a Irq> + '_ {
+        let irqs = self.irqs.get(&function).map_or(&[][..], Vec::as_slice);
+        irqs.iter().copied().filter(|irq| irq.source.as_ref().is_some_and(|source| source.is_io))
+    }
+
+    /// Interrupts of a function that carry I/O and that a person may move.
+    pub(crate) fn movable_irqs(&self, function: PciAddress) -> Vec<&'a Irq> {
+        self.io_irqs(function).filter(|irq| irq.managed == Managed::No).collect()
+    }
+
+    /// Online CPUs that take an interrupt: where it went last, else where its counts are, else where
+    /// it may go.
+    pub(crate) fn target(&self, irq: &Irq) -> CpuSet {
+        let online = |set: &CpuSet| set.and(&self.machine.cpus.online);
+        let allowed = irq.affinity.as_ref().map(online).unwrap_or_default();
+        let went = irq.effective.as_ref().map(online).unwrap_or_default();
+        // The effective set is updated at the next interrupt only: it may still name a CPU that
+        // the affinity has left behind.
+        if !went.is_empty() && (allowed.is_empty() || went.is_subset(&allowed)) {
+            return went;
+        }
+        let counted = counted(irq);
+        let counted = if allowed.is_empty() { online(&counted) } else { counted.and(&allowed) };
+        if counted.is_empty() { allowed } else { counted }
+    }
+
+    /// A set in the kernel's mask notation, as wide as the online CPUs need.
+    pub(crate) fn mask(&self, cpus: &CpuSet) -> String {
+        let highest = self.machine.cpus.threads.iter().map(|thread| thread.cpu.0).max();
+        cpus.to_mask(highest.and_then(|cpu| usize::try_from(cpu).ok()).map_or(1, |cpu| cpu + 1))
+    }
+}
+
+/// CPUs that took at least a twentieth of an interrupt's count: less may be from before it moved.
+fn counted(irq: &Irq) -> CpuSet {
+    let total = irq.counts.iter().fold(0_u64, |total, (_, count)| total.saturating_add(*count));
+    let many = irq.counts.iter().filter(|(_, count)| *count > 0 && *count >= total / 20);
+    many.map(|(cpu, _)| Cpu(*cpu)).collect()
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Facts about CPUs: numbering, splitting, threads, features.
+
+use machine::{Fact, Machine, Why};
+
+use super::{Answer, known, switch};
+use crate::context::Context;
+use crate::{layout, words};
+
+const TOPOLOGY: &str = "/sys/devices/system/cpu/cpu*/topology";
+const NODES: &str = "/sys/devices/system/node/node*/cpulist";
+const CPUINFO: &str = "/proc/cpuinfo";
+
+/// Answers a fact about CPUs.
+pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
+    let machine = context.machine;
+    let answer = match fact {
+        "numbering" => numbering(machine),
+        "siblings" => {
+            let word = machine.siblings().to_string();
+            Answer::machine(threads(machine, word.clone()), TOPOLOGY, word)
+        }
+        "sub-numa" => sub_numa(machine),
+        "node-interleaving" => interleaving(machine),
+        "smt" => smt(context),
+        "active-cores" => active_cores(machine),
+        "monitor-mwait" => flag(machine, "monitor", "monitor"),
+        "virtualization" => virtualization(machine),
+        "x2apic" => x2apic(context),
+        _ => return None,
+    };
+    Some(vec![answer])
+}
+
+/// The value, unless no CPU could be read.
+fn threads(machine: &Machine, value: String) -> Fact<String> {
+    if machine.cpus.threads.is_empty() { Err(Why::Absent) } else { Ok(value) }
+}
+
+fn numbering(machine: &Machine) -> Answer {
+    let numbering = machine.numbering();
+    Answer::machine(threads(machine, numbering.kind.to_string()), TOPOLOGY, numbering.why)
+}
+
+fn sub_numa(machine: &Machine) -> Answer {
+    let (word, reason) = layout::sub_numa(machine);
+    Answer::machine(known(word), NODES, reason)
+}
+
+fn interleaving(machine: &Machine) -> Answer {
+    let (word, reason) = layout::interleaving(machine);
+    Answer::machine(known(word), NODES, reason)
+}
+
+fn smt(context: &Context<'_>) -> Answer {
+    let smt = &context.machine.cpus.smt;
+    let path = "/sys/devices/system/cpu/smt/control";
+    let value = match (smt.threads_per_core, smt.state.as_str()) {
+        (0, _) => Err(Why::Absent),
+        (2.., _) => Ok("on"),
+        (_, "off" | "forceoff") => Ok("off (os)"),
+        // The kernel says the same of a part without SMT and of one where firmware hides it: only
+        // of a server part that always has it, on bare metal, is the second certain enough.
+        (_, "notsupported") if has_hidden_threads(context) => Ok("off (firmware)"),
+        (_, "notsupported") => Ok("not supported"),
+        _ => Err(Why::NotSupported),
+    };
+    let reason = format!(
+        "{} a core, smt/control {:?}",
+        words::count(count(smt.threads_per_core), "thread"),
+        smt.state
+    );
+    Answer::machine(value.map(str::to_owned), path, reason)
+}
+
+fn count(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn has_hidden_threads(context: &Context<'_>) -> bool {
+    let model = context.machine.host.cpu_model.as_deref().unwrap_or_default();
+    // Xeon 6 with efficiency cores (6700E) has one thread a core by nature.
+    let efficient = model.trim_end().ends_with('E');
+    context.is("bare-metal") && context.is("sub-numa-capable") && !efficient
+}
+
+fn active_cores(machine: &Machine) -> Answer {
+    let cpus = &machine.cpus;
+    let (online, offline) = (cpus.online.len(), cpus.offline.len());
+    let value = match (online, offline) {
+        (0, _) => Err(Why::Absent),
+        (_, 0) => Ok("all".to_owned()),
+        _ => Ok(format!("{online} of {} CPUs", online + offline)),
+    };
+    let reason = "CPUs that the kernel knows of; cores that firmware hides leave no sign";
+    Answer::machine(value, "/sys/devices/system/cpu/offline", reason)
+}
+
+/// A CPU feature flag, unknown where no flags could be read.
+fn flag(machine: &Machine, name: &str, words: &str) -> Answer {
+    let flags = &machine.host.cpu_flags;
+    let has = flags.iter().any(|flag| flag == name);
+    let value = if flags.is_empty() { Err(Why::Absent) } else { Ok(switch(has)) };
+    let there = if has { "is there" } else { "is missing" };
+    Answer::machine(value, CPUINFO, format!("CPU flag {words} {there}"))
+}
+
+fn virtualization(machine: &Machine) -> Answer {
+    match machine.host.cpu_vendor.as_deref() {
+        Ok("GenuineIntel") => flag(machine, "vmx", "vmx"),
+        Ok("AuthenticAMD" | "HygonGenuine") => flag(machine, "svm", "svm"),
+        _ => Answer::machine(Err(Why::NotSupported), CPUINFO, "only x86 tells by a flag"),
+    }
+}
+
+/// Whether the interrupt controllers run in x2APIC mode. The flag alone says what the CPU can do.
+fn x2apic(context: &Context<'_>) -> Answer {
+    let machine = context.machine;
+    let flags = &machine.host.cpu_flags;
+    let options = &machine.host.command_line;
+    let word = if flags.is_empty() {
+        None
+    } else if options.last("nox2apic").is_some() || !flags.iter().any(|flag| flag == "x2apic") {
+        Some("off")
+    } else if context.is("over-254-apic") {
+        // Such ids do not fit the older mode's 8 bits (Intel SDM volume 3, 11.12).
+        Some("on")
+    } else {
+        None
+    };
+    let reason = "by the CPU flag x2apic, nox2apic on the command line and APIC ids above 254";
+    Answer::machine(known(word), CPUINFO, reason)
+}

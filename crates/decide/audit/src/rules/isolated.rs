@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Interrupts on CPUs that were set apart for other work.
+//!
+//! Not flagged: managed vectors, which the kernel leaves there as a last resort and which fire only
+//! when the isolated CPU itself does I/O; interrupts that never fired there and may go elsewhere.
+
+use machine::{Irq, Managed};
+use setting::{Confidence, Goal, Severity};
+use units::{Cpu, CpuSet};
+
+use crate::context::Context;
+use crate::draft::Draft;
+use crate::words;
+
+/// One finding for the machine.
+pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
+    let cpus = &context.machine.cpus;
+    let isolated = cpus.isolated.and(&cpus.online);
+    if isolated.is_empty() {
+        return Vec::new();
+    }
+    let irqs = context.machine.irqs.iter().filter(|irq| is_there(context, irq, &isolated));
+    let irqs: Vec<&Irq> = irqs.collect();
+    if irqs.is_empty() {
+        return Vec::new();
+    }
+    vec![draft(context, &irqs, &isolated)]
+}
+
+/// Timers and the like have no source and cannot be moved.
+fn is_there(context: &Context<'_>, irq: &Irq, isolated: &CpuSet) -> bool {
+    irq.managed == Managed::No
+        && irq.source.is_some()
+        && !irq.actions.is_empty()
+        && is_aimed(&context.target(irq), isolated)
+}
+
+/// At isolated CPUs alone: a wide set leaves the choice to the kernel.
+fn is_aimed(cpus: &CpuSet, isolated: &CpuSet) -> bool {
+    !cpus.is_empty() && cpus.is_subset(isolated)
+}
+
+fn draft(context: &Context<'_>, irqs: &[&Irq], isolated: &CpuSet) -> Draft {
+    let severity = if context.goal == Goal::Latency { Severity::Medium } else { Severity::Low };
+    let fired =
+        irqs.iter().flat_map(|irq| &irq.counts).any(|(cpu, _)| isolated.contains(Cpu(*cpu)));
+    let confidence = if fired { Confidence::Sure } else { Confidence::Likely };
+    let housekeeping = context.machine.cpus.online.minus(isolated);
+    let mut names: Vec<String> = irqs
+        .iter()
+        .filter_map(|irq| irq.source.as_ref())
+        .map(|source| source.device.clone())
+        .collect();
+    names.sort_by(|a, b| words::natural(a, b));
+    names.dedup();
+    let title = format!(
+        "{} of {} on isolated CPUs {isolated}",
+        words::count(irqs.len(), "interrupt"),
+        words::names(&names)
+    );
+    let because = format!(
+        "CPUs {isolated} were set apart, and each interrupt there breaks into the work they were \
+         set apart for; CPUs {housekeeping} are there for it"
+    );
+    let mut draft = Draft::new("isolated-cpu-interrupts", severity, title)
+        .about_all(names)
+        .confidence(confidence)
+        .values(format!("on CPUs {isolated}"), housekeeping.to_string())
+        .because(because)
+        .evidence("/sys/devices/system/cpu/isolated", context.machine.cpus.isolated.to_string());
+    for irq in irqs.iter().take(6) {
+        let path = format!("/proc/irq/{}/effective_affinity_list", irq.number);
+        draft = draft.evidence(path, context.target(irq).to_string());
+    }
+    let line =
+        |irq: &&Irq| format!("echo {housekeeping} > /proc/irq/{}/smp_affinity_list", irq.number);
+    draft.change(irqs.iter().map(line))
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Interrupts of a network port that are taken on other nodes than the port's own.
+//!
+//! Not flagged: ports whose node is unknown or whose link is down; managed vectors; paravirtual
+//! ports, whose driver spreads its queues over all CPUs by design.
+
+use machine::{Fact, Irq, Nic, NicKind, Why};
+use setting::{Confidence, Goal, Severity};
+use units::{BitRate, CpuSet, NodeId};
+
+use crate::context::Context;
+use crate::devices;
+use crate::draft::Draft;
+use crate::words;
+
+/// A port's movable interrupts against its node.
+struct Placement<'a> {
+    node: NodeId,
+    /// Online CPUs of the node.
+    local: CpuSet,
+    /// Those of `local` that should take interrupts.
+    wanted: CpuSet,
+    all: Vec<&'a Irq>,
+    far: Vec<(&'a Irq, CpuSet)>,
+}
+
+/// Findings: one a port.
+pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
+    let nics = context.machine.nics.iter();
+    let ports = nics.filter(|nic| nic.kind == NicKind::Physical && devices::is_up(nic));
+    ports.filter_map(|nic| judge(context, nic)).collect()
+}
+
+/// The fact `nic-irqs`: near, far, spread, one CPU.
+pub(crate) fn summary(context: &Context<'_>, nic: &Nic) -> Fact<String> {
+    let placement = placement(context, nic).ok_or(Why::Absent)?;
+    let mut union = CpuSet::new();
+    for irq in &placement.all {
+        union = union.or(&context.target(irq));
+    }
+    let word = match (placement.far.len(), placement.all.len()) {
+        (0, all) if union.len() == 1 && all > 1 => "one CPU",
+        (0, _) => "near",
+        (far, all) if far == all => "far",
+        _ => "spread",
+    };
+    Ok(word.to_owned())
+}
+
+fn placement<'a>(context: &Context<'a>, nic: &Nic) -> Option<Placement<'a>> {
+    let function = nic.function?;
+    let node = nic.node.or(context.devices.function(function)?.node)?;
+    let local = context.places.cpus(node)?.clone();
+    let all: Vec<&Irq> = context.movable_irqs(function);
+    let targets = all.iter().map(|irq| (*irq, context.target(irq)));
+    let far = targets.filter(|(_, cpus)| !cpus.is_empty() && !cpus.is_subset(&local)).collect();
+    let wanted = context.places.near(node)?.clone();
+    (!all.is_empty()).then_some(Placement { node, local, wanted, all, far })
+}
+
+fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
+    if !context.places.has_far_nodes() {
+        return None;
+    }
+    let placement = placement(context, nic)?;
+    if placement.far.is_empty() {
+        return None;
+    }
+    let severity = severity(context.goal, nic, placement.far.len(), placement.all.len())?;
+    let Placement { node, far, all, wanted, .. } = &placement;
+    let mut cpus = CpuSet::new();
+    for irq in all {
+        cpus = cpus.or(&context.target(irq));
+    }
+    let title = format!(
+        "{{devices}}: {} of {} are taken on other nodes than its own, node {node}",
+        far.len(),
+        words::count(all.len(), "queue interrupt")
+    );
+    let confidence = if nic.speed.is_ok() { Confidence::Sure } else { Confidence::Likely };
+    let draft = Draft::new("nic-irq-placement", severity, title)
+        .about(&nic.name)
+        .confidence(confidence)
+        .values(format!("CPUs {cpus}"), wanted.to_string())
+        .because(because(context, nic, &placement))
+        .change(by_hand(context, nic, &placement));
+    Some(evidence(draft, nic, &placement))
+}
+
+/// At 100 Gb/s the published study gained 80 % at MTU 1500 (50 to 90 Gb/s, EPYC 7551); slower
+/// ports are far from what one far core can take.
+fn severity(goal: Goal, nic: &Nic, far: usize, all: usize) -> Option<Severity> {
+    let most = far.saturating_mul(2) >= all;
+    match nic.speed {
+        Ok(BitRate(speed)) if speed >= 40_000_000_000 && most => Some(Severity::High),
+        Ok(BitRate(speed)) if speed >= 10_000_000_000 => Some(Severity::Medium),
+        Ok(_) => (goal == Goal::Latency).then_some(Severity::Low),
+        Err(_) => Some(Severity::Low),
+    }
+}
+
+fn because(context: &Context<'_>, nic: &Nic, placement: &Placement<'_>) -> String {
+    let mut elsewhere = CpuSet::new();
+    for (_, cpus) in &placement.far {
+        elsewhere = elsewhere.or(&cpus.minus(&placement.local));
+    }
+    let nodes = context.places.nodes_of(&elsewhere);
+    let mut text = format!(
+        "{} hangs on node {} (CPUs {}); what arrives is handled on {} (CPUs {elsewhere}), so that \
+         every packet crosses to another node's cache and memory",
+        nic.name,
+        placement.node,
+        placement.local,
+        words::numbers("node", nodes),
+    );
+    let (queues, cores) = (placement.all.len(), placement.wanted.len());
+    if queues > cores {
+        text.push_str(&format!(
+            "; with {queues} queues for {cores} near cores, fewer queues (ethtool -L) would do"
+        ));
+    }
+    if context.is_running("irqbalance") {
+        text.push_str("; irqbalance runs and would move them again");
+    }
+    text
+}
+
+/// What the vendor's set_irq_affinity_cpulist.sh does, in one line.
+fn by_hand(context: &Context<'_>, nic: &Nic, placement: &Placement<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
+    if context.is_running("irqbalance") {
+        lines.push("systemctl stop irqbalance".to_owned());
+    }
+    let cpus: Vec<String> = placement.wanted.iter().map(|cpu| cpu.to_string()).collect();
+    let irqs: Vec<String> = placement.all.iter().map(|irq| irq.number.to_string()).collect();
+    lines.push(format!("# or: set_irq_affinity_cpulist.sh {} {}", cpus.join(","), nic.name));
+    lines.push(format!(
+        "cpus=({}); i=0; for irq in {}; do echo ${{cpus[i++ % {}]}} > /proc/irq/$irq/smp_affinity_list; done",
+        cpus.join(" "),
+        irqs.join(" "),
+        cpus.len().max(1)
+    ));
+    lines
+}
+
+fn evidence(draft: Draft, nic: &Nic, placement: &Placement<'_>) -> Draft {
+    let node = placement.node;
+    let mut draft = draft
+        .evidence(format!("/sys/class/net/{}/device/numa_node", nic.name), node.to_string())
+        .evidence(
+            format!("/sys/devices/system/node/node{node}/cpulist"),
+            placement.local.to_string(),
+        );
+    for (irq, cpus) in placement.far.iter().take(6) {
+        let allowed = irq.affinity.as_ref().ok().filter(|set| !set.is_subset(&placement.local));
+        let (file, set) = match allowed {
+            Some(allowed) => ("smp_affinity_list", allowed),
+            None => ("effective_affinity_list", cpus),
+        };
+        draft = draft.evidence(format!("/proc/irq/{}/{file}", irq.number), set.to_string());
+    }
+    draft
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Fast network cards that all hang on one package while drives or cards fill several.
+//!
+//! Not flagged: one card (its ports cannot be elsewhere), ports that are down.
+
+use std::collections::BTreeMap;
+
+use machine::{Nic, NicKind};
+use setting::{Confidence, Severity};
+use units::NodeId;
+
+use super::drive_spread;
+use super::spread::Spread;
+use crate::context::Context;
+use crate::devices;
+use crate::draft::Draft;
+
+/// Physical ports of 10 Gb/s or more that are up.
+pub(crate) fn fast<'a>(context: &Context<'a>) -> Vec<&'a Nic> {
+    let nics = context.machine.nics.iter();
+    let is_fast =
+        |nic: &&Nic| nic.kind == NicKind::Physical && devices::is_up(nic) && devices::is_fast(nic);
+    nics.filter(is_fast).collect()
+}
+
+/// (the first port's name, node) of each card.
+pub(crate) fn cards(context: &Context<'_>) -> Vec<(String, Option<NodeId>)> {
+    let mut cards = BTreeMap::new();
+    for nic in fast(context) {
+        if let Some(at) = nic.function {
+            cards.entry((at.domain, at.bus, at.device)).or_insert((nic.name.clone(), nic.node));
+        }
+    }
+    cards.into_values().collect()
+}
+
+/// One finding for the machine.
+pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
+    let cards = cards(context);
+    let spread = Spread::of(context, cards.clone());
+    let (most, fewest) = spread.extremes();
+    if context.places.packages().len() < 2 || spread.total() < 2 || most - fewest < 2 {
+        return Vec::new();
+    }
+    let drives = Spread::of(context, drive_spread::drives(context));
+    let serves = drives.used().len() > 1;
+    let severity = if serves && fewest == 0 { Severity::Medium } else { Severity::Low };
+    let mut because = format!("fast network cards: {}", spread.text());
+    if serves {
+        because.push_str(&format!(
+            "; drives: {}, so that traffic of some drives crosses the link between packages",
+            drives.text()
+        ));
+    } else {
+        because
+            .push_str("; work on the other CPUs sends and receives over the link between packages");
+    }
+    let mut draft = Draft::new(
+        "nic-spread",
+        severity,
+        format!("fast network cards are unevenly spread: {}", spread.text()),
+    )
+    .about_all(spread.names())
+    .confidence(Confidence::Likely)
+    .values(spread.counts(), "as many on each package")
+    .because(because);
+    for (name, node) in cards {
+        if let Some(node) = node {
+            draft =
+                draft.evidence(format!("/sys/class/net/{name}/device/numa_node"), node.to_string());
+        }
+    }
+    vec![draft]
+}

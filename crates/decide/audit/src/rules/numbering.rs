@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! CPU numbers that step through packages or nodes, which makes pinning by number miss.
+//!
+//! The published ladder gained 58 % by this step alone, with sub-NUMA on and 128 unpinned jobs. A
+//! machine with one domain leaves it undecided.
+
+use machine::NumberingKind;
+use setting::{Confidence, Goal, Severity};
+
+use crate::context::Context;
+use crate::draft::Draft;
+
+/// One finding for the machine.
+pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
+    let numbering = context.machine.numbering();
+    if numbering.kind != NumberingKind::RoundRobin {
+        return Vec::new();
+    }
+    let pinned = signs(context);
+    let severity = match (context.is_guest(), context.goal) {
+        (true, _) => Severity::Low,
+        (false, Goal::Balanced) if pinned.is_none() => Severity::Low,
+        (false, _) => Severity::Medium,
+    };
+    let mut because = format!(
+        "{}: {}; a range such as 0-7, a taskset, or a pool of threads spreads over all of them",
+        numbering.why,
+        example(context)
+    );
+    if let Some((sign, _)) = &pinned {
+        because.push_str(&format!("; work is pinned here ({sign})"));
+    }
+    let mut draft = Draft::new(
+        "madt-core-enumeration",
+        severity,
+        "CPUs are numbered round-robin over packages or nodes",
+    )
+    .confidence(Confidence::Likely)
+    .values("round-robin", "linear")
+    .because(because);
+    for (node, cpus) in context.places.nodes().iter().take(8) {
+        draft = draft
+            .evidence(format!("/sys/devices/system/node/node{node}/cpulist"), cpus.to_string());
+    }
+    if let Some((_, path)) = pinned {
+        draft = draft.evidence(path, pinned_text(context));
+    }
+    vec![draft.change([])]
+}
+
+/// What says that work is pinned by CPU number: (sign, file).
+fn signs(context: &Context<'_>) -> Option<(String, &'static str)> {
+    let cpus = &context.machine.cpus;
+    if !cpus.isolated.is_empty() {
+        return Some((
+            format!("isolated CPUs {}", cpus.isolated),
+            "/sys/devices/system/cpu/isolated",
+        ));
+    }
+    if !cpus.nohz_full.is_empty() {
+        return Some((
+            format!("nohz_full CPUs {}", cpus.nohz_full),
+            "/sys/devices/system/cpu/nohz_full",
+        ));
+    }
+    None
+}
+
+fn pinned_text(context: &Context<'_>) -> String {
+    let cpus = &context.machine.cpus;
+    let set = if cpus.isolated.is_empty() { &cpus.nohz_full } else { &cpus.isolated };
+    set.to_string()
+}
+
+/// `node 0 has CPUs 0,2,4,6, node 1 has CPUs 1,3,5,7`.
+fn example(context: &Context<'_>) -> String {
+    let nodes = context.places.nodes();
+    let part = |(node, cpus): (&units::NodeId, &units::CpuSet)| {
+        format!("node {node} has CPUs {}", first(cpus))
+    };
+    nodes.iter().take(2).map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// The first four, and a sign that there are more.
+fn first(cpus: &units::CpuSet) -> String {
+    let shown: Vec<String> = cpus.iter().take(4).map(|cpu| cpu.to_string()).collect();
+    let more = if cpus.len() > 4 { ",…" } else { "" };
+    format!("{}{more}", shown.join(","))
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Links that run below their best, and which side limits them.
+//!
+//! Not flagged: functions without a link of their own, virtual functions, a GPU's speed (it drops
+//! at idle; its width still counts), board graphics, narrow links of devices that are not for I/O,
+//! tunnels (Thunderbolt ports always say 2.5 GT/s), and a slot that can do no more, unless the
+//! network port behind it cannot reach its line rate through it.
+
+use machine::{Fact, Function, Link, LinkSide, Nic, NicKind, PortKind, Why};
+use setting::{Confidence, Owner, Severity};
+use units::{ByteRate, PciAddress, Transfers};
+
+use crate::context::Context;
+use crate::devices::{Role, is_integrated, role};
+use crate::draft::Draft;
+
+/// A speed and a width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pace {
+    speed: Transfers,
+    width: u8,
+}
+
+impl Pace {
+    fn rate(self) -> ByteRate {
+        ByteRate(self.speed.lane_rate().0 * f64::from(self.width))
+    }
+}
+
+impl std::fmt::Display for Pace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} x{}", self.speed, self.width)
+    }
+}
+
+/// Findings: one a function, alike ones grouped.
+pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
+    let functions = context.machine.functions.iter();
+    functions
+        .filter(|function| is_worth(context, function))
+        .filter_map(|function| judge(context, function))
+        .collect()
+}
+
+/// The fact `link`: full, or what it is of what both ends could do.
+pub(crate) fn summary(function: &Function) -> Fact<String> {
+    let link = function.link.as_ref().ok_or(Why::NotSupported)?;
+    let now = Pace { speed: link.speed.clone()?, width: link.width.clone()? };
+    let best = best(link).ok_or(Why::Absent)?;
+    let full = now.speed >= best.speed && now.width >= best.width;
+    Ok(if full { "full".to_owned() } else { format!("{now} of {best}") })
+}
+
+fn pace(side: &LinkSide) -> Option<Pace> {
+    Some(Pace { speed: side.speed.clone().ok()?, width: side.width.clone().ok()? })
+}
+
+/// What both ends can do; none where the end above cannot be seen: a slot of fewer lanes would look
+/// the same as a link that trained low.
+fn best(link: &Link) -> Option<Pace> {
+    link.above.as_ref().and_then(pace)?;
+    pace(&link.best())
+}
+
+fn is_worth(context: &Context<'_>, function: &Function) -> bool {
+    // The first function speaks for its card; a port's own link is seen from its lower end.
+    if !function.is_readable() || function.is_upper_end() {
+        return false;
+    }
+    let speaks = function.physical_function.is_none() && is_first(context, function);
+    let role = role(function);
+    let is_bridge = role == Role::Bridge && function.port != Some(PortKind::Upstream);
+    speaks
+        && !is_bridge
+        && role != Role::Other
+        && !is_integrated(function)
+        && !is_tunnel(context, function)
+}
+
+/// Whether no function of the same card with a smaller number has a link.
+fn is_first(context: &Context<'_>, function: &Function) -> bool {
+    let lower = (0..function.address.function)
+        .map(|number| PciAddress { function: number, ..function.address });
+    let mut lower = lower.filter_map(|at| context.devices.function(at));
+    lower.all(|other| other.link.is_none())
+}
+
+/// PCI Express carried over Thunderbolt or USB4: the ports say 2.5 GT/s whatever it carries.
+fn is_tunnel(context: &Context<'_>, function: &Function) -> bool {
+    let says = |function: &Function| {
+        let name = &function.names.device;
+        name.contains("Thunderbolt") || name.contains("USB4")
+    };
+    says(function) || context.devices.above(function.address).any(says)
+}
+
+fn judge(context: &Context<'_>, function: &Function) -> Option<Draft> {
+    let link = function.link.as_ref()?;
+    let width = link.width.clone().ok()?;
+    let best = best(link)?;
+    let gpu = is_behind_gpu(context, function);
+    // An idle GPU lowers its speed and raises it again under load.
+    let speed = if gpu { best.speed } else { link.speed.clone().ok()? };
+    let now = Pace { speed: speed.min(best.speed), width: width.min(best.width) };
+    if now == best {
+        return too_narrow(context, function, link, best);
+    }
+    Some(trained_low(context, function, link, now, best))
+}
+
+/// A GPU, or the switch on a GPU's board.
+fn is_behind_gpu(context: &Context<'_>, function: &Function) -> bool {
+    // Makers of GPUs put a switch of their own on the board; others' switches keep their speed.
+    let is_gpu = |other: &Function| role(other) == Role::Gpu && other.vendor == function.vendor;
+    if role(function) != Role::Bridge {
+        return is_gpu(function);
+    }
+    let below = context.machine.functions.iter().filter(|other| is_gpu(other));
+    below
+        .into_iter()
+        .any(|gpu| context.devices.above(gpu.address).any(|port| port.address == function.address))
+}
+
+/// Both ends can do better: contact, cable, a firmware limit, or a fault of the training.
+fn trained_low(
+    context: &Context<'_>,
+    function: &Function,
+    link: &Link,
+    now: Pace,
+    best: Pace,
+) -> Draft {
+    let share = now.rate().0 / best.rate().0;
+    let severity = if share < 0.7 { Severity::High } else { Severity::Medium };
+    let alike = all_alike(context, function, now);
+    let cause = match alike {
+        _ if context.is_guest() => "both ends could do more, as far as a guest can see".to_owned(),
+        None => "both ends could do more, so it is the training: a bad contact or cable, a dirty \
+                 slot, or a damaged lane"
+            .to_owned(),
+        Some(count) => format!(
+            "both ends could do more, and all {count} functions of this model run so: more likely a \
+             speed limit in the firmware's set-up than a bad contact"
+        ),
+    };
+    let because = format!(
+        "the link could carry {} a direction and carries {} ({:.0} %); {cause}",
+        best.rate(),
+        now.rate(),
+        share * 100.0
+    );
+    let confidence =
+        if alike.is_some() || context.is_guest() { Confidence::Likely } else { Confidence::Sure };
+    let draft = base(
+        context,
+        function,
+        link,
+        severity,
+        format!("{{devices}}: link runs at {now} of {best}"),
+    )
+    .confidence(confidence)
+    .values(now.to_string(), best.to_string())
+    .because(because)
+    .owner(if alike.is_some() { Owner::Bios } else { Owner::Person });
+    draft.change([])
+}
+
+/// How many functions of the same model there are, when more than two and all run at this pace.
+fn all_alike(context: &Context<'_>, function: &Function, now: Pace) -> Option<usize> {
+    let same = |other: &&Function| {
+        other.vendor == function.vendor
+            && other.device == function.device
+            && other.link.is_some()
+            && other.physical_function.is_none()
+    };
+    let all: Vec<&Function> = context.machine.functions.iter().filter(same).collect();
+    let is_now = |other: &&Function| {
+        let link = other.link.as_ref();
+        link.is_some_and(|link| link.speed == Ok(now.speed) && link.width == Ok(now.width))
+    };
+    (all.len() > 2 && all.iter().all(is_now)).then_some(all.len())
+}
+
+/// The link is all that the slot can do. That is by design, and is said only where the card's own
+/// ports can take in more than the slot carries.
+fn too_narrow(
+    context: &Context<'_>,
+    function: &Function,
+    link: &Link,
+    best: Pace,
+) -> Option<Draft> {
+    let own = pace(&link.own)?;
+    let is_less = own.width > best.width || own.speed > best.speed;
+    if context.is_guest() || !is_less || role(function) != Role::Network {
+        return None;
+    }
+    let line = line_rate(context, function);
+    #[expect(clippy::cast_precision_loss, reason = "line rates are far below 2^52 bits a second")]
+    let line = ByteRate(line as f64 / 8.0);
+    if line.0 <= best.rate().0 {
+        return None;
+    }
+    let because = format!(
+        "the card could do {own}, its slot does {best}: its ports take in up to {line}, the slot \
+         carries {} a direction before protocol overhead",
+        best.rate()
+    );
+    let title = format!("{{devices}}: the slot ({best}) carries less than the port's line rate");
+    let draft = base(context, function, link, Severity::Medium, title)
+        .values(best.to_string(), own.to_string())
+        .because(because)
+        .owner(Owner::Person);
+    Some(draft.change([]))
+}
+
+/// Bits a second that the ports of a card run at, all functions of the card together.
+fn line_rate(context: &Context<'_>, function: &Function) -> u64 {
+    let on_card = |nic: &&Nic| {
+        nic.kind == NicKind::Physical
+            && nic.function.is_some_and(|at| {
+                (at.domain, at.bus, at.device)
+                    == (function.address.domain, function.address.bus, function.address.device)
+            })
+    };
+    let ports = context.machine.nics.iter().filter(on_card);
+    ports
+        .filter_map(|nic| nic.speed.as_ref().ok())
+        .fold(0, |sum, speed| sum.saturating_add(speed.0))
+}
+
+fn base(
+    context: &Context<'_>,
+    function: &Function,
+    link: &Link,
+    severity: Severity,
+    title: String,
+) -> Draft {
+    let folder = format!("/sys/bus/pci/devices/{}", function.address);
+    let mut draft = Draft::new("pcie-link", severity, title)
+        .about(context.devices.label(function.address))
+        .evidence(format!("{folder}/current_link_speed"), speed(&link.speed))
+        .evidence(format!("{folder}/current_link_width"), width(&link.width))
+        .evidence(format!("{folder}/max_link_speed"), speed(&link.own.speed))
+        .evidence(format!("{folder}/max_link_width"), width(&link.own.width));
+    if let (Some(port), Some(above)) = (link.port, &link.above) {
+        let folder = format!("/sys/bus/pci/devices/{port}");
+        draft = draft
+            .evidence(format!("{folder}/max_link_speed"), speed(&above.speed))
+            .evidence(format!("{folder}/max_link_width"), width(&above.width));
+    }
+    match &function.slot {
+        Some(slot) => draft.evidence(format!("/sys/bus/pci/slots/{slot}/address"), slot),
+        None => draft,
+    }
+}
+
+/// As the kernel writes it: `16.0 GT/s PCIe`.
+fn speed(speed: &Fact<Transfers>) -> String {
+    match speed {
+        Ok(speed) => format!("{:.1} GT/s PCIe", speed.gts()),
+        Err(why) => crate::words::unknown(why),
+    }
+}
+
+fn width(width: &Fact<u8>) -> String {
+    width.as_ref().map_or_else(crate::words::unknown, ToString::to_string)
+}

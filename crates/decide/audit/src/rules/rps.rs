@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Receive packet steering that sends packets to other nodes' CPUs.
+
+use machine::{Fact, Nic, NicKind, Why};
+use setting::Severity;
+use units::CpuSet;
+
+use crate::context::Context;
+use crate::devices;
+use crate::draft::Draft;
+use crate::words;
+
+/// Findings: one a port.
+pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
+    if !context.places.has_far_nodes() {
+        return Vec::new();
+    }
+    let nics = context.machine.nics.iter();
+    let ports = nics.filter(|nic| nic.kind == NicKind::Physical && devices::is_up(nic));
+    ports.filter_map(|nic| judge(context, nic)).collect()
+}
+
+/// The fact `rps`: off, near, far.
+pub(crate) fn summary(context: &Context<'_>, nic: &Nic) -> Fact<String> {
+    let known: Vec<&CpuSet> =
+        nic.rx_queues.iter().filter_map(|queue| queue.rps.as_ref().ok()).collect();
+    if known.is_empty() {
+        let why = nic.rx_queues.iter().find_map(|queue| queue.rps.as_ref().err());
+        return Err(why.cloned().unwrap_or(Why::Absent));
+    }
+    if known.iter().all(|cpus| cpus.is_empty()) {
+        return Ok("off".to_owned());
+    }
+    let local = nic.node.and_then(|node| context.places.cpus(node)).ok_or(Why::Absent)?;
+    let is_near = known.iter().all(|cpus| cpus.is_subset(local));
+    Ok(if is_near { "near" } else { "far" }.to_owned())
+}
+
+fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
+    let node = nic.node?;
+    let local = context.places.cpus(node)?;
+    let wanted = context.places.near(node)?;
+    let steered = nic.rx_queues.iter().filter_map(|queue| Some((queue, queue.rps.as_ref().ok()?)));
+    let online = &context.machine.cpus.online;
+    let far: Vec<_> = steered.filter(|(_, cpus)| !cpus.and(online).is_subset(local)).collect();
+    let (_, first) = far.first()?;
+    let severity = if devices::is_fast(nic) { Severity::Medium } else { Severity::Low };
+    let title = format!(
+        "{{devices}}: RPS sends {} to CPUs of other nodes",
+        words::count(far.len(), "receive queue")
+    );
+    let because = format!(
+        "{} hangs on node {node} (CPUs {local}); RPS hands its packets to CPUs {first}, which costs \
+         an interrupt between nodes and a move of every packet",
+        nic.name
+    );
+    let mask = context.mask(wanted);
+    let mut draft = Draft::new("rps-placement", severity, title)
+        .about(&nic.name)
+        .values(format!("CPUs {first}"), wanted.to_string())
+        .because(because)
+        .evidence(format!("/sys/class/net/{}/device/numa_node", nic.name), node.to_string());
+    for (queue, cpus) in far.iter().take(6) {
+        let path = format!("/sys/class/net/{}/queues/rx-{}/rps_cpus", nic.name, queue.number);
+        draft = draft.evidence(path, context.mask(cpus));
+    }
+    let line = format!(
+        "for f in /sys/class/net/{}/queues/rx-*/rps_cpus; do echo {mask} > $f; done",
+        nic.name
+    );
+    Some(draft.change([line]))
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Options of the command line.
+
+use setting::{Goal, Severity};
+
+use super::{all, bench, of, one};
+
+#[test]
+fn idle_poll_is_weighed_by_the_goal() {
+    let mut machine = bench::healthy();
+    bench::option(&mut machine, "idle", Some("poll"));
+    let severity = |goal| {
+        let found = all(&machine, goal);
+        found.iter().find(|finding| finding.id == "command-line-overrides").unwrap().severity
+    };
+    assert_eq!(severity(Goal::Throughput), Severity::Low);
+    assert_eq!(severity(Goal::Latency), Severity::Note);
+    assert_eq!(severity(Goal::Balanced), Severity::Medium);
+}
+
+#[test]
+fn every_kind_of_override_is_found_by_its_own_name() {
+    for (key, value) in [
+        ("maxcpus", Some("4")),
+        ("nosmt", None),
+        ("pcie_aspm", Some("force")),
+        ("pcie-aspm", Some("force")),
+        ("intel_idle.max_cstate", Some("1")),
+        ("processor.max_cstate", Some("1")),
+        ("iommu", Some("strict")),
+        ("pci", Some("noaer,nomsi")),
+        ("clocksource", Some("hpet")),
+        ("numa", Some("fake=4")),
+    ] {
+        let mut machine = bench::healthy();
+        bench::option(&mut machine, key, value);
+        let finding = one(&machine, "command-line-overrides");
+        assert!(finding.title.starts_with(key), "{}", finding.title);
+        assert_eq!(finding.evidence[0].content, machine.host.command_line.text);
+    }
+}
+
+#[test]
+fn options_that_override_nothing_are_not_named() {
+    let mut machine = bench::healthy();
+    for (key, value) in [
+        ("root", Some("/dev/sda1")),
+        ("isolcpus", Some("2-3")),
+        ("iommu", Some("pt")),
+        ("mitigations", Some("auto")),
+        ("quiet", None),
+        ("memory_hotplug", Some("1")),
+        ("numa_balancing", Some("off")),
+    ] {
+        bench::option(&mut machine, key, value);
+    }
+    assert_eq!(of(&machine, "command-line-overrides"), []);
+}
+
+#[test]
+fn the_same_option_twice_is_one_finding() {
+    let mut machine = bench::healthy();
+    bench::option(&mut machine, "nosmt", None);
+    bench::option(&mut machine, "nosmt", None);
+    assert_eq!(of(&machine, "command-line-overrides").len(), 1);
+}
+
+#[test]
+fn options_that_matter_little_are_one_finding() {
+    let mut machine = bench::healthy();
+    bench::option(&mut machine, "idle", Some("poll"));
+    bench::option(&mut machine, "intel_idle.max_cstate", Some("0"));
+    bench::option(&mut machine, "numa", Some("off"));
+    let found = of(&machine, "command-line-overrides");
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[1].observed, "idle=poll intel_idle.max_cstate=0");
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Rules that are data: an observed value against the catalogue's wish for the goal.
+
+use std::collections::BTreeSet;
+
+use setting::{
+    Applies, Confidence, Form, Observation, Observe, Scope, Setting, Severity, Wish, canonical,
+    same_value,
+};
+
+use crate::context::Context;
+use crate::devices::{Role, is_fast, role};
+use crate::draft::{Draft, first_effect, grouped};
+use crate::rules;
+use crate::tags;
+
+/// Facts that are concluded from several signs, so that a finding is likely, not sure.
+const CONCLUDED: [&str; 7] = [
+    "node-interleaving",
+    "smt",
+    "active-cores",
+    "iommu",
+    "memory-population",
+    "p-state-control",
+    "sub-numa",
+];
+
+/// Drafts for every observation that is not what the goal wants.
+pub(crate) fn drafts(context: &Context<'_>, observations: &[Observation]) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    for observation in observations {
+        let Some(entry) = context.catalogue.get(&observation.setting) else { continue };
+        if !rules::owns(&entry.id) {
+            drafts.extend(judge(context, entry, observation));
+        }
+    }
+    grouped(drafts)
+}
+
+/// Whether the entry's tags hold for the machine, and for the device where there is one.
+pub(crate) fn applies(context: &Context<'_>, applies: &Applies, device: &BTreeSet<String>) -> bool {
+    let carries = |tag: &str| context.tags.contains(tag) || device.contains(tag);
+    let holds = |tag: &String| match tag.strip_prefix('!') {
+        Some(tag) => !carries(tag),
+        None => carries(tag),
+    };
+    applies.when.iter().all(holds) && !applies.never.iter().any(holds)
+}
+
+fn judge(context: &Context<'_>, entry: &Setting, observation: &Observation) -> Option<Draft> {
+    let wish = entry.wanted.for_goal(context.goal)?;
+    // What is unknown is listed with its reason; a knob that is absent is no fault.
+    let value = observation.value.as_deref().ok().filter(|value| !value.is_empty())?;
+    let name = observation.device.as_deref().unwrap_or_default();
+    let device = tags::of_device(context, entry.scope, name);
+    let idle = match entry.scope {
+        Scope::Function => !matters(context, name),
+        // A host adapter's port without a drive has nobody to wait for it.
+        Scope::ScsiHost => device.is_empty(),
+        _ => false,
+    };
+    if idle {
+        return None;
+    }
+    if !applies(context, &entry.applies, &device) || satisfies(wish, form(entry), value)? {
+        return None;
+    }
+    Some(draft(context, entry, observation, value, wish))
+}
+
+/// Whether a function is one whose link and power cost I/O: a drive, a GPU, a RAID or SAS
+/// controller, a port of 10 Gb/s or more. A management port may sleep.
+fn matters(context: &Context<'_>, name: &str) -> bool {
+    let function = name.parse().ok().and_then(|address| context.devices.function(address));
+    let Some(function) = function else { return false };
+    let mut ports =
+        context.machine.nics.iter().filter(|nic| nic.function == Some(function.address));
+    match role(function) {
+        Role::Nvme | Role::Gpu => true,
+        Role::Network => ports.any(is_fast),
+        // Class 01.04 is RAID, 01.07 SAS; 01.06, SATA, is part of the chipset as a rule.
+        Role::Storage => matches!(function.class.sub, 0x04 | 0x07),
+        Role::Bridge | Role::Other => false,
+    }
+}
+
+/// The form that values are compared in: a fact's words are text, its figures numbers.
+fn form(entry: &Setting) -> Form {
+    match entry.observe {
+        Observe { file: Some(_), form, .. } => form,
+        _ => Form::Text,
+    }
+}
+
+/// Whether `value` is as wished; none where they cannot be compared.
+pub(crate) fn satisfies(wish: &Wish, form: Form, value: &str) -> Option<bool> {
+    let number = || value.trim().parse::<i64>().ok();
+    match wish {
+        Wish { at_least: Some(least), .. } => number().map(|number| number >= *least),
+        Wish { at_most: Some(most), .. } => number().map(|number| number <= *most),
+        Wish { one_of, .. } if one_of.is_empty() => None,
+        Wish { one_of, .. } => Some(one_of.iter().any(|wanted| same(form, wanted, value))),
+    }
+}
+
+/// Equal as the form reads it. The observed value is canonical already, so that a wished word of
+/// the form `a [b] c` is compared as the word.
+fn same(form: Form, wanted: &str, value: &str) -> bool {
+    let wanted = canonical(form, wanted).unwrap_or_else(|| wanted.trim().to_owned());
+    let value = canonical(form, value).unwrap_or_else(|| value.trim().to_owned());
+    wanted == value || same_value(form, &wanted, &value)
+}
+
+/// What a change would write.
+fn target(wish: &Wish) -> String {
+    match (wish.at_least.or(wish.at_most), wish.one_of.first()) {
+        (Some(number), _) => number.to_string(),
+        (None, Some(first)) => first.clone(),
+        (None, None) => String::new(),
+    }
+}
+
+fn wanted(wish: &Wish) -> String {
+    match wish {
+        Wish { at_least: Some(least), .. } => format!("{least} or more"),
+        Wish { at_most: Some(most), .. } => format!("{most} or less"),
+        Wish { one_of, .. } => one_of.join(" or "),
+    }
+}
+
+fn draft(
+    context: &Context<'_>,
+    entry: &Setting,
+    observation: &Observation,
+    value: &str,
+    wish: &Wish,
+) -> Draft {
+    let severity = first_effect(entry, context.goal).map_or(Severity::Note, |effect| effect.impact);
+    let of = if observation.device.is_some() { "{devices}: " } else { "" };
+    let unit = unit(entry);
+    let title =
+        format!("{of}{}: {value}{unit}, wanted {}{unit}", plain(&entry.title), wanted(wish));
+    let concluded = entry.observe.fact.as_deref().is_some_and(|fact| CONCLUDED.contains(&fact));
+    let confidence = if concluded { Confidence::Likely } else { Confidence::Sure };
+    let mut draft = Draft::new(&entry.id, severity, title)
+        .confidence(confidence)
+        .values(value, target(wish))
+        .because(because(entry, observation, value))
+        .evidence(&observation.path, &observation.content);
+    if let Some(device) = &observation.device {
+        draft = draft.about(device);
+    }
+    draft.change(by_hand(entry, observation, &target(wish)))
+}
+
+/// The unit of a fact's number.
+fn unit(entry: &Setting) -> &'static str {
+    match entry.observe.fact.as_deref() {
+        Some("deepest-idle-us" | "rx-usecs") => " us",
+        Some("mps" | "mrrs" | "mtu") => " bytes",
+        _ => "",
+    }
+}
+
+/// A title without the full stop that some people end it with.
+fn plain(title: &str) -> &str {
+    title.trim_end().trim_end_matches('.')
+}
+
+/// What the value means, and for a fact what it was concluded from.
+fn because(entry: &Setting, observation: &Observation, value: &str) -> String {
+    let meaning = entry.values.iter().find(|meaning| same(form(entry), &meaning.value, value));
+    let what = match meaning {
+        Some(meaning) => format!("{value}: {}", meaning.means.trim()),
+        None => entry.what.trim().to_owned(),
+    };
+    match &entry.observe.fact {
+        Some(_) if !observation.content.is_empty() => {
+            format!(
+                "{} ({})",
+                what.trim_end_matches('.'),
+                observation.content.trim_end_matches('.')
+            )
+        }
+        _ => what,
+    }
+}
+
+/// The entry's line with the device and the value in it.
+fn by_hand(entry: &Setting, observation: &Observation, value: &str) -> Option<String> {
+    let device = observation.device.as_deref().unwrap_or_default();
+    let number = match entry.scope {
+        Scope::Cpu => device.strip_prefix("cpu ").unwrap_or(device),
+        Scope::Node => device.strip_prefix("node ").unwrap_or(device),
+        _ => device,
+    };
+    let line = entry.by_hand.as_deref()?;
+    Some(line.replace("{device}", number).replace("{value}", value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one_of(values: &[&str]) -> Wish {
+        Wish { one_of: values.iter().map(ToString::to_string).collect(), ..Wish::default() }
+    }
+
+    #[test]
+    fn values_compare_after_parsing() {
+        let wish = one_of(&["4096 131072 6291456"]);
+        assert_eq!(satisfies(&wish, Form::Numbers, "4096\t131072\t6291456"), Some(true));
+        assert_eq!(satisfies(&one_of(&["1"]), Form::Switch, "on"), Some(true));
+        assert_eq!(satisfies(&one_of(&["f"]), Form::CpuMask, "00000000,0000000f"), Some(true));
+        assert_eq!(satisfies(&one_of(&["7"]), Form::Number, "007"), Some(true));
+        assert_eq!(satisfies(&one_of(&["none"]), Form::Selected, "none"), Some(true));
+        assert_eq!(satisfies(&one_of(&["none"]), Form::Selected, "mq-deadline"), Some(false));
+    }
+
+    #[test]
+    fn bounds_need_numbers() {
+        let least = Wish { at_least: Some(2048), ..Wish::default() };
+        assert_eq!(satisfies(&least, Form::Number, "4096"), Some(true));
+        assert_eq!(satisfies(&least, Form::Number, "128"), Some(false));
+        assert_eq!(satisfies(&least, Form::Number, "many"), None);
+        let most = Wish { at_most: Some(10), ..Wish::default() };
+        assert_eq!(satisfies(&most, Form::Number, "170"), Some(false));
+        assert_eq!(satisfies(&Wish::default(), Form::Text, "x"), None);
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! All settings by id: the built-in ones and, over them, a user's own.
+
+use std::collections::BTreeMap;
+
+use include_dir::{Dir, include_dir};
+use setting::Setting;
+
+use crate::entry::{self, Origin, VendorMap};
+use crate::{Complaint, Complaints, lint};
+
+/// The data of the repository, compiled in.
+static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../../catalogue");
+
+/// Folders of the catalogue that hold no settings and are read by others.
+const OTHERS: &[&str] = &["devices", "studies"];
+
+/// All settings by id.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    settings: Vec<Setting>,
+    origins: Vec<Origin>,
+    vendors: BTreeMap<String, (VendorMap, Origin)>,
+}
+
+impl Catalogue {
+    /// The settings that are compiled in.
+    pub fn built_in() -> Self {
+        Self::load(built_in_files()).expect("a test loads and lints every compiled-in file")
+    }
+
+    /// The compiled-in settings with a user's own over them: each of `files` is (name, text) of a
+    /// TOML file. One whose id is known replaces ours, another is added; files of a folder
+    /// `vendors` hold attribute names. What is wrong with them is returned all at once.
+    pub fn with_folder(
+        files: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, Complaints> {
+        Self::built_in().with_entries(files)
+    }
+
+    /// This catalogue with more entries over it, as `with_folder` takes them.
+    pub fn with_entries(
+        self,
+        files: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, Complaints> {
+        let mut all = self.origins;
+        all.extend(self.vendors.into_values().map(|(_, origin)| origin));
+        let known = all.len();
+        all.extend(files.into_iter().map(|(file, text)| Origin { file, text }));
+        let own: Vec<String> = all.iter().skip(known).map(|origin| origin.file.clone()).collect();
+        let catalogue = Self::load(all)?;
+        let mut complaints = catalogue.lint();
+        complaints.retain(|complaint| own.contains(&complaint.file));
+        if complaints.is_empty() { Ok(catalogue) } else { Err(Complaints(complaints)) }
+    }
+
+    /// The settings, ascending by id.
+    pub fn settings(&self) -> &[Setting] {
+        &self.settings
+    }
+
+    /// The setting called `id`.
+    pub fn get(&self, id: &str) -> Option<&Setting> {
+        self.position(id).and_then(|at| self.settings.get(at))
+    }
+
+    /// The folder that groups the setting called `id`: `bios`, `nvme`; `own` for a user's file that
+    /// lies in no folder, and for an unknown id.
+    pub fn group(&self, id: &str) -> &str {
+        self.position(id).and_then(|at| self.origins.get(at)).map_or("own", Origin::group)
+    }
+
+    /// The ids nearest to a word that is none, best first, at most three.
+    pub fn nearest(&self, word: &str) -> Vec<&str> {
+        let mut near: Vec<(usize, &str)> = self
+            .settings
+            .iter()
+            .map(|setting| (distance(word, &setting.id), setting.id.as_str()))
+            .filter(|(distance, _)| *distance <= 3)
+            .collect();
+        near.sort_unstable();
+        near.into_iter().take(3).map(|(_, id)| id).collect()
+    }
+
+    /// Whose machines a vendor's names are for, in words: `Dell PowerEdge, Intel processors`.
+    pub fn vendor_title<'a>(&'a self, vendor: &'a str) -> &'a str {
+        self.vendors.get(vendor).map_or(vendor, |(map, _)| map.title.as_str())
+    }
+
+    /// What is wrong with the catalogue; empty when nothing is.
+    pub fn lint(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        for (setting, origin) in self.settings.iter().zip(&self.origins) {
+            lint::entry(setting, origin, &mut complaints);
+            lint::links(setting, origin, self, &mut complaints);
+        }
+        for (map, origin) in self.vendors.values() {
+            lint::vendor(map, origin, self, &mut complaints);
+        }
+        complaints
+    }
+
+    fn position(&self, id: &str) -> Option<usize> {
+        self.settings.binary_search_by(|setting| setting.id.as_str().cmp(id)).ok()
+    }
+
+    /// Parses all files; a later one of the same id, or of the same vendor, wins.
+    fn load(files: Vec<Origin>) -> Result<Self, Complaints> {
+        let mut entries: BTreeMap<String, (Setting, Origin)> = BTreeMap::new();
+        let mut vendors = BTreeMap::new();
+        let mut complaints = Vec::new();
+        for origin in files {
+            let parsed = if origin.group() == "vendors" {
+                entry::vendor(&origin).map(|map| {
+                    vendors.insert(map.vendor.clone(), (map, origin));
+                })
+            } else {
+                entry::setting(&origin).map(|setting| {
+                    entries.insert(setting.id.clone(), (setting, origin));
+                })
+            };
+            complaints.extend(parsed.err());
+        }
+        if !complaints.is_empty() {
+            return Err(Complaints(complaints));
+        }
+        let (mut settings, origins): (Vec<_>, Vec<_>) = entries.into_values().unzip();
+        name_vendors(&mut settings, &vendors);
+        Ok(Self { settings, origins, vendors })
+    }
+}
+
+/// Adds each vendor's names to the settings they carry.
+fn name_vendors(settings: &mut [Setting], vendors: &BTreeMap<String, (VendorMap, Origin)>) {
+    for (map, _) in vendors.values() {
+        for name in &map.name {
+            if let Ok(at) = settings.binary_search_by(|setting| setting.id.cmp(&name.setting))
+                && let Some(setting) = settings.get_mut(at)
+            {
+                setting.vendors.push(name.of(&map.vendor));
+            }
+        }
+    }
+}
+
+/// Edits between a word and an id; a word that is part of the id is near.
+fn distance(word: &str, id: &str) -> usize {
+    if word.len() >= 3 && id.contains(word) { 1 } else { strsim::damerau_levenshtein(word, id) }
+}
+
+/// Every compiled-in TOML file of a setting or a vendor.
+fn built_in_files() -> Vec<Origin> {
+    let folders = FILES
+        .dirs()
+        .filter(|folder| folder.path().to_str().is_some_and(|name| !OTHERS.contains(&name)));
+    folders
+        .flat_map(Dir::files)
+        .filter(|file| file.path().extension().is_some_and(|extension| extension == "toml"))
+        .filter_map(|file| {
+            let name = file.path().to_str()?.to_owned();
+            Some(Origin { file: name, text: file.contents_utf8()?.to_owned() })
+        })
+        .collect()
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is wanted: a value that can be compared, where it may apply, and nothing that makes a
+//! machine less safe.
+
+use setting::{Form, Goal, NUMERIC_FACTS, Setting, TAGS, Wish, canonical};
+
+use crate::Complaint;
+use crate::complaint::{spelled, suggest};
+use crate::entry::Origin;
+
+/// Sysctls whose change makes a machine less safe or hides a fault. Tuning tools have set each of
+/// them; this catalogue may explain them and never wish for a value.
+const DENIED: &[&str] = &[
+    "tcp_sack",
+    "tcp_dsack",
+    "tcp_syncookies",
+    "rp_filter",
+    "accept_redirects",
+    "secure_redirects",
+    "send_redirects",
+    "accept_source_route",
+    "drop_caches",
+    "randomize_va_space",
+    "kptr_restrict",
+    "unprivileged_bpf_disabled",
+    "panic_on_oops",
+];
+
+/// Commands that open a machine: never part of a change.
+const DENIED_COMMANDS: &[&str] =
+    &["iptables", "nft ", "firewalld", "ufw ", "setenforce", "mitigations=off", "drop_caches"];
+
+/// Checks wishes and where they apply.
+pub(super) fn check(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
+    check_meanings(setting, origin, out);
+    for goal in [Goal::Throughput, Goal::Latency, Goal::Balanced] {
+        if let Some(wish) = setting.wanted.for_goal(goal) {
+            check_wish(wish, goal, setting, origin, out);
+        }
+    }
+    check_denied(setting, origin, out);
+    for (key, tags) in [("when", &setting.applies.when), ("never", &setting.applies.never)] {
+        for tag in tags {
+            check_tag(key, tag, origin, out);
+        }
+    }
+}
+
+fn check_meanings(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
+    for (at, meaning) in setting.values.iter().enumerate() {
+        let value = &meaning.value;
+        if meaning.means.trim().is_empty() {
+            let what = format!("value `{value}` has no meaning");
+            out.push(origin.complain("values", what, "say in plain words what it means"));
+        }
+        if setting.values.iter().take(at).any(|other| other.value == *value) {
+            let what = format!("value `{value}` stands twice");
+            out.push(origin.complain("values", what, "keep one of them"));
+        }
+        check_spelling("values", value, setting, origin, out);
+    }
+}
+
+/// A value must be spelled as the observation prints it, or it can never be equal.
+fn check_spelling(
+    key: &str,
+    value: &str,
+    setting: &Setting,
+    origin: &Origin,
+    out: &mut Vec<Complaint>,
+) {
+    let form = setting.observe.form;
+    if form == Form::Selected {
+        return;
+    }
+    if canonical(form, value).as_deref() != Some(value) {
+        let what = format!("value `{value}` is not as the form `{}` prints it", spelled(&form));
+        out.push(origin.complain(key, what, "a switch is `on` or `off`, a number has no unit"));
+    }
+}
+
+fn check_wish(
+    wish: &Wish,
+    goal: Goal,
+    setting: &Setting,
+    origin: &Origin,
+    out: &mut Vec<Complaint>,
+) {
+    let key = goal_key(goal);
+    let given = usize::from(!wish.one_of.is_empty())
+        + usize::from(wish.at_least.is_some())
+        + usize::from(wish.at_most.is_some());
+    if given != 1 {
+        let what = format!("the wish for {key} has {given} conditions");
+        out.push(origin.complain(key, what, "give one of `one-of`, `at-least`, `at-most`"));
+    }
+    if (wish.at_least.is_some() || wish.at_most.is_some()) && !is_numeric(setting) {
+        let what = format!("the wish for {key} compares what is no number");
+        out.push(origin.complain(key, what, "observe with form `number` or a numeric fact"));
+    }
+    for value in &wish.one_of {
+        check_spelling(key, value, setting, origin, out);
+        let known = setting.values.iter().any(|meaning| meaning.value == *value);
+        if !setting.values.is_empty() && !known {
+            let words: Vec<&str> = setting.values.iter().map(|m| m.value.as_str()).collect();
+            let what = format!("the wish for {key} wants `{value}`, which `values` lacks");
+            out.push(origin.complain(key, what, &suggest(value, &words, "values are")));
+        }
+    }
+}
+
+fn goal_key(goal: Goal) -> &'static str {
+    match goal {
+        Goal::Throughput => "throughput",
+        Goal::Latency => "latency",
+        Goal::Balanced => "balanced",
+    }
+}
+
+fn is_numeric(setting: &Setting) -> bool {
+    match (&setting.observe.file, &setting.observe.fact) {
+        (Some(_), _) => setting.observe.form == Form::Number,
+        (_, Some(fact)) => NUMERIC_FACTS.contains(&fact.as_str()),
+        _ => false,
+    }
+}
+
+fn check_denied(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
+    let has_wish = setting.wanted != setting::Wanted::default();
+    let name = setting.observe.file.as_deref().and_then(|file| file.rsplit('/').next());
+    if let Some(name) = name.filter(|name| has_wish && DENIED.contains(name)) {
+        let what = format!("a wish for `{name}`, which keeps machines safe");
+        out.push(origin.complain("wanted", what, "explain it, and wish for nothing"));
+    }
+    let line = setting.by_hand.as_deref().unwrap_or_default();
+    if let Some(command) = DENIED_COMMANDS.iter().find(|command| line.contains(*command)) {
+        let what = format!("`by-hand` has `{}`, which makes a machine less safe", command.trim());
+        out.push(origin.complain("by-hand", what, "leave it to a person's own judgement"));
+    }
+}
+
+fn check_tag(key: &str, tag: &str, origin: &Origin, out: &mut Vec<Complaint>) {
+    let name = tag.strip_prefix('!').unwrap_or(tag);
+    if name.len() != tag.len() && key == "never" {
+        let what = format!("`never` has `{tag}`, a double negative");
+        out.push(origin.complain(key, what, "move it to `when` without the `!`"));
+    }
+    let prefixed = ["driver:", "vendor:"]
+        .iter()
+        .any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()));
+    if !prefixed && !TAGS.iter().any(|(known, _)| *known == name) {
+        let known: Vec<&str> = TAGS.iter().map(|(name, _)| *name).collect();
+        let what = format!("unknown tag `{name}`");
+        out.push(origin.complain(key, what, &suggest(name, &known, "tags are")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use setting::FACTS;
+
+    use super::*;
+
+    #[test]
+    fn numeric_facts_are_facts() {
+        for fact in NUMERIC_FACTS {
+            assert!(FACTS.iter().any(|(name, _, _)| name == fact), "{fact} is no fact");
+        }
+    }
+}

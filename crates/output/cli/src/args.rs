@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What can be typed. One definition gives the parser, `-h`, `--help`, man pages and completions.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::expected::Expected;
+
+/// Keeps I/O on the near side of a NUMA machine.
+#[derive(Debug, Parser)]
+#[command(
+    name = "nearside",
+    version,
+    about = "Shows which processor every drive, NIC and GPU belongs to, and what costs speed",
+    long_about = "Keeps I/O on the near side.\n\nOn a Linux server with several NUMA nodes, nearside \
+                  shows which processor every drive, NIC and GPU belongs to, and says what in \
+                  firmware, kernel and placement costs throughput or latency, with the evidence \
+                  read, what it costs, and what to do.\n\nWithout a verb it prints one screen: the \
+                  machine, its three costliest findings, and what could not be seen. Nothing that \
+                  it does changes the machine.",
+    after_help = "Try:  nearside audit --goal latency      nearside topology --near nvme0n1\n      \
+                  nearside capture                   nearside --from synthetic:r7725xd topology",
+    disable_help_subcommand = true,
+    arg_required_else_help = false
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) common: Common,
+
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+}
+
+/// What every verb takes.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Read a captured machine instead of this one: a folder, an archive, or synthetic:NAME
+    #[arg(long, global = true, value_name = "FILE|DIR")]
+    pub(crate) from: Option<PathBuf>,
+
+    /// Which machine, where a folder or archive holds several
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) machine: Option<String>,
+
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// When to colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+
+    /// Folder of own catalogue entries, which add to the built-in ones or replace them by id
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) catalogue: Option<PathBuf>,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Draw the machine: nodes, CPUs, devices, links, interrupts, lanes
+    Topology(Topology),
+    /// Say what costs throughput or latency, with evidence, cost and change
+    Audit(Audit),
+    /// Explain a setting: what it is, its values, effect, trade-off, source
+    Explain(Explain),
+    /// Save what the other verbs read of this machine into one file, redacted
+    Capture(Capture),
+    /// Print man pages, shell completions, JSON schemas or a synthetic machine
+    #[command(subcommand)]
+    Generate(Generate),
+}
+
+/// Arguments of `topology`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Marks: a box is a NUMA node; each mark in it is a core. Devices stand on the node \
+                        that owns them.\nExamples:\n  nearside topology --irqs eth0\n  nearside topology \
+                        --near nvme0n1\n  nearside topology --svg machine.svg"
+)]
+pub(crate) struct Topology {
+    #[command(flatten)]
+    pub(crate) view: View,
+
+    /// Name every device on a line of its own
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// What `topology` draws; one at a time, the boxes where none is named.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct View {
+    /// The PCI tree: driver, node, link now and at best, slot
+    #[arg(long)]
+    pub(crate) tree: bool,
+
+    /// Every interrupt of a NIC, drive or function: its CPUs, hint, queue and count
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) irqs: Option<String>,
+
+    /// Lanes and GB/s that the devices of each root complex can ask, and each one's share
+    #[arg(long)]
+    pub(crate) lanes: bool,
+
+    /// CPUs, memory and devices near a device, and the command that binds to them
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) near: Option<String>,
+
+    /// The way between two devices
+    #[arg(long, num_args = 2, value_names = ["A", "B"])]
+    pub(crate) path: Option<Vec<String>>,
+
+    /// Draw the machine into an SVG file (`-` for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+/// Arguments of `audit`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  nearside audit --goal latency\n  nearside audit --only \
+                        nic-irq-placement --device eth0\n  nearside audit --fail-on high --json")]
+pub(crate) struct Audit {
+    /// What the machine is tuned for
+    #[arg(long, value_name = "GOAL", default_value = "throughput")]
+    pub(crate) goal: Goal,
+
+    /// Only findings of these settings
+    #[arg(long, value_name = "SETTING", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
+    /// Only findings about this device
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
+
+    /// Exit with 3 when there is a finding of this level or above
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) fail_on: Option<Level>,
+
+    /// Every finding in full, notes included
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+/// What a machine is tuned for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Goal {
+    /// Most work a second on a dedicated machine
+    Throughput,
+    /// Least and steadiest delay on a dedicated machine
+    Latency,
+    /// Virtualised, shared or power-limited hosts
+    Balanced,
+}
+
+impl From<Goal> for setting::Goal {
+    fn from(goal: Goal) -> Self {
+        match goal {
+            Goal::Throughput => Self::Throughput,
+            Goal::Latency => Self::Latency,
+            Goal::Balanced => Self::Balanced,
+        }
+    }
+}
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Level {
+    /// Good to know
+    Note,
+    /// Little
+    Low,
+    /// Some
+    Medium,
+    /// Much
+    High,
+}
+
+impl From<Level> for setting::Severity {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Note => Self::Note,
+            Level::Low => Self::Low,
+            Level::Medium => Self::Medium,
+            Level::High => Self::High,
+        }
+    }
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// Id of a setting, or a part of its id or title
+    #[arg(required_unless_present = "list")]
+    pub(crate) setting: Option<String>,
+
+    /// List all settings
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+/// Arguments of `capture`.
+#[derive(Debug, Args)]
+#[command(after_help = "The file holds exactly what the readers asked, so a replay with --from \
+                        prints what was printed here.\nSerials, MAC and IP addresses, host names, \
+                        UUIDs and WWNs are replaced, equal ones by equal ones.")]
+pub(crate) struct Capture {
+    /// File to write
+    #[arg(long, short, value_name = "FILE", default_value = "nearside-capture.tar.zst")]
+    pub(crate) output: PathBuf,
+
+    /// Overwrite the file
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Keep serials, addresses and names as they are
+    #[arg(long)]
+    pub(crate) no_redact: bool,
+
+    /// File of 32 bytes that keys the redaction, so that several captures replace alike
+    #[arg(long, value_name = "FILE", conflicts_with = "no_redact")]
+    pub(crate) key_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Generate {
+    /// A man page
+    Man {
+        /// Which page: `nearside`, `nearside-audit`, ...
+        #[arg(default_value = "nearside")]
+        page: String,
+        /// List the pages
+        #[arg(long)]
+        list: bool,
+    },
+    /// Completions for a shell
+    Complete {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+    /// A JSON schema: topology/1, audit/1
+    Schema {
+        /// Which document.
+        #[arg(default_value = "topology/1")]
+        document: String,
+    },
+    /// Write a synthetic machine's /sys and /proc into a new folder
+    Machine {
+        /// Its name, as in `synthetic:NAME`; without one the names are listed.
+        name: Option<String>,
+        /// The folder, which must not exist.
+        #[arg(requires = "name")]
+        folder: Option<PathBuf>,
+    },
+}
+
+/// Reads the command line.
+pub(crate) fn parse() -> Result<Arguments, Expected> {
+    Ok(Arguments::try_parse()?)
+}

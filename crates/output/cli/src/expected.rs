@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What can go wrong without being a bug, and the exit code of each.
+//!
+//! An error is printed as what failed, where and why in one line, then what to do next as `help:`.
+
+use std::process::ExitCode;
+
+/// How a run ended, by the exit code that scripts see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Ended {
+    /// Done.
+    Well = 0,
+    /// Findings at or above `--fail-on`.
+    Findings = 3,
+}
+
+impl From<Ended> for ExitCode {
+    fn from(ended: Ended) -> Self {
+        Self::from(ended as u8)
+    }
+}
+
+/// An error that a person can do something about.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Expected {
+    /// What was typed is not what the verb takes.
+    #[error("{what}")]
+    Usage {
+        /// What failed, where, why.
+        what: String,
+        /// What to do next.
+        help: String,
+    },
+    /// Something that the verb needs is missing: a file, a permission, a kernel feature.
+    #[error("{what}")]
+    Precondition {
+        /// What failed, where, why.
+        what: String,
+        /// What to do next.
+        help: String,
+    },
+    /// Nobody reads our output any more.
+    #[error("the reader of the output has gone")]
+    ClosedPipe,
+    /// clap has an answer of its own: help, version, or a usage error with its own words.
+    #[error("{0}")]
+    Arguments(#[from] clap::Error),
+}
+
+impl Expected {
+    pub(crate) fn usage(what: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Usage { what: what.into(), help: help.into() }
+    }
+
+    pub(crate) fn precondition(what: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Precondition { what: what.into(), help: help.into() }
+    }
+
+    /// Prints the error and gives its exit code.
+    pub(crate) fn report(self) -> ExitCode {
+        let (code, help) = match &self {
+            Self::Usage { help, .. } => (2, help.as_str()),
+            Self::Precondition { help, .. } => (4, help.as_str()),
+            Self::ClosedPipe => return ExitCode::SUCCESS,
+            Self::Arguments(error) => {
+                let code = u8::try_from(error.exit_code()).unwrap_or(2);
+                return error.print().map_or(ExitCode::SUCCESS, |()| code.into());
+            }
+        };
+        crate::terminal::hint(&format!("nearside: {self}"));
+        if !help.is_empty() {
+            crate::terminal::hint(&format!("help: {help}"));
+        }
+        code.into()
+    }
+}
+
+impl From<std::io::Error> for Expected {
+    /// Writing the answer failed.
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::precondition(format!("cannot write the output: {error}"), ""),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The terminal: how wide, whether in colour, and what goes where.
+
+use std::io::{IsTerminal, Write};
+
+use report::Style;
+
+use crate::args::Color;
+use crate::expected::Expected;
+
+/// The width of what goes to a file or a pipe.
+const PIPE_WIDTH: usize = 100;
+
+/// How to draw, by the terminal and the environment (NO_COLOR, CLICOLOR_FORCE, LANG).
+pub(crate) fn style(color: Color) -> Style {
+    let width = terminal_size::terminal_size_of(std::io::stdout())
+        .map_or(PIPE_WIDTH, |(width, _)| usize::from(width.0))
+        .clamp(40, 200);
+    Style { width, color: is_coloured(color), unicode: is_unicode() }
+}
+
+fn is_coloured(color: Color) -> bool {
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto if is_set("NO_COLOR") => false,
+        Color::Auto if is_set("CLICOLOR_FORCE") => true,
+        Color::Auto => {
+            std::io::stdout().is_terminal()
+                && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        }
+    }
+}
+
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// By the first of the locale variables that is set. Where none is set and the output is no
+/// terminal, the text is read by something that knows UTF-8.
+fn is_unicode() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty());
+    match locale {
+        Some(locale) => {
+            let locale = locale.to_ascii_lowercase();
+            locale.contains("utf-8") || locale.contains("utf8")
+        }
+        None => !std::io::stdout().is_terminal(),
+    }
+}
+
+/// Prints the answer.
+pub(crate) fn answer(text: &str) -> Result<(), Expected> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Prints a JSON document as the answer.
+pub(crate) fn document(value: &impl serde::Serialize) -> Result<(), Expected> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Expected::precondition(format!("cannot print JSON: {error}"), ""))?;
+    answer(&text)
+}
+
+/// Prints a line beside the answer; that nobody reads it is no error.
+pub(crate) fn hint(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

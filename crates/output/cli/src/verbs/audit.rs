@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `nearside audit`: what costs throughput or latency.
+
+use audit::Audit as Outcome;
+use catalogue::Catalogue;
+use machine::Machine;
+use report::findings::{Detail, Found};
+use setting::{Finding, Goal, Severity};
+
+use crate::args::{Audit, Common};
+use crate::expected::{Ended, Expected};
+use crate::{source, subject, terminal};
+
+pub(crate) fn run(common: &Common, audit: &Audit) -> Result<Ended, Expected> {
+    let catalogue = subject::catalogue(common.catalogue.as_deref())?;
+    audit.only.iter().try_for_each(|id| known(&catalogue, id))?;
+    let source = source::open(common)?;
+    let read = subject::read(&*source.root, &catalogue);
+    let goal = Goal::from(audit.goal);
+    let mut outcome = subject::audit(&read, &catalogue, goal);
+    select(&mut outcome, &read.machine, audit);
+    let unknown = &read.machine.unknown;
+    let Outcome { settings, findings } = &outcome;
+    if common.json {
+        terminal::document(&report::json::audit(goal, settings, findings, unknown))?;
+    } else {
+        let found = Found { goal, findings, observations: settings, unknown };
+        let detail = if audit.verbose { Detail::Full } else { Detail::Brief };
+        let style = terminal::style(common.color);
+        terminal::answer(&report::findings::draw(&found, detail, &style))?;
+    }
+    Ok(ended(&outcome.findings, audit.fail_on.map(Severity::from)))
+}
+
+fn known(catalogue: &Catalogue, id: &str) -> Result<(), Expected> {
+    match catalogue.get(id) {
+        Some(_) => Ok(()),
+        None => Err(Expected::usage(
+            format!("no setting is called {id:?}"),
+            "`nearside explain --list` names them all",
+        )),
+    }
+}
+
+/// Keeps what `--only` and `--device` name.
+fn select(outcome: &mut Outcome, machine: &Machine, asked: &Audit) {
+    let wanted = |id: &String| asked.only.is_empty() || asked.only.contains(id);
+    outcome.findings.retain(|finding| wanted(&finding.id));
+    outcome.settings.retain(|observation| wanted(&observation.setting));
+    if let Some(device) = &asked.device {
+        outcome.findings.retain(|finding| audit::is_about(finding, machine, device));
+        outcome.settings.retain(|observation| observation.device.as_ref() == Some(device));
+    }
+}
+
+fn ended(findings: &[Finding], fail_on: Option<Severity>) -> Ended {
+    let reached = |level| findings.iter().any(|finding| finding.severity >= level);
+    if fail_on.is_some_and(reached) { Ended::Findings } else { Ended::Well }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `nearside explain`: a catalogue entry as prose.
+
+use catalogue::Catalogue;
+use setting::Setting;
+
+use crate::args::{Common, Explain};
+use crate::expected::{Ended, Expected};
+use crate::{subject, terminal};
+
+pub(crate) fn run(common: &Common, explain: &Explain) -> Result<Ended, Expected> {
+    let catalogue = subject::catalogue(common.catalogue.as_deref())?;
+    let style = terminal::style(common.color);
+    match &explain.setting {
+        Some(name) => {
+            let setting = find(&catalogue, name)?;
+            if common.json {
+                terminal::document(setting)?;
+            } else {
+                terminal::answer(&report::explain(setting, &catalogue, style.width))?;
+            }
+        }
+        None if common.json => terminal::document(&catalogue.settings())?,
+        None => terminal::answer(&report::explain_list(&catalogue))?,
+    }
+    Ok(Ended::Well)
+}
+
+/// The setting of that id, or the only one whose id or title holds the words.
+fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Setting, Expected> {
+    if let Some(setting) = catalogue.get(name) {
+        return Ok(setting);
+    }
+    let words = name.to_lowercase();
+    let holds = |setting: &&Setting| {
+        setting.id.contains(&words.replace(' ', "-"))
+            || setting.title.to_lowercase().contains(&words)
+    };
+    let found: Vec<&Setting> = catalogue.settings().iter().filter(holds).collect();
+    match found.as_slice() {
+        [one] => Ok(one),
+        [] => Err(Expected::usage(
+            format!("no setting is called {name:?}"),
+            "`nearside explain --list` names them all",
+        )),
+        several => {
+            let ids: Vec<_> = several.iter().map(|setting| setting.id.as_str()).collect();
+            let what = format!("{name:?} could be {} settings", ids.len());
+            Err(Expected::usage(what, format!("name one of: {}", ids.join(", "))))
+        }
+    }
+}

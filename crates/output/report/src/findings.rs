@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The audit for a terminal: what costs, what it rests on, what to do, what doing it costs.
+
+use std::collections::BTreeMap;
+
+use machine::{Trouble, Why};
+use setting::{
+    Basis, Confidence, Finding, FindingEffect, Goal, Observation, Owner, Reboot, Severity,
+};
+
+use crate::frame::{field_in, paragraph};
+use crate::style::{Line, Role, Style, paint};
+use crate::{text, words};
+
+/// What an audit came to, the costliest finding first.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    /// What the machine was judged for.
+    pub goal: Goal,
+    /// What costs.
+    pub findings: &'a [Finding],
+    /// What was observed.
+    pub observations: &'a [Observation],
+    /// What could not be read.
+    pub unknown: &'a [Trouble],
+}
+
+/// How much of each finding is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// What it is, what it costs, what to do: a few lines each.
+    #[default]
+    Brief,
+    /// Everything, with the evidence.
+    Full,
+}
+
+/// Columns before a finding's text: its rank and severity.
+const INDENT: usize = 11;
+/// Columns of the labels below a finding.
+const LABEL: usize = 10;
+
+/// Of a file's text this much shows what it says; the rest is in the JSON document.
+const LONGEST_CONTENT: usize = 100;
+
+/// Things unseen for one reason that the brief form names.
+const BRIEF_UNSEEN: usize = 6;
+
+/// Draws the findings.
+pub fn draw(found: &Found<'_>, detail: Detail, style: &Style) -> String {
+    let columns = style.columns();
+    let mut lines = paragraph(Role::Strong, &summary(found), 0, columns);
+    for (rank, finding) in found.findings.iter().enumerate() {
+        lines.push(Line::default());
+        lines.extend(heading(rank + 1, finding, columns));
+        lines.extend(match detail {
+            Detail::Brief => brief(finding, columns),
+            Detail::Full => full(finding, columns),
+        });
+    }
+    let unseen = unseen(found, detail, columns);
+    if !unseen.is_empty() {
+        lines.push(Line::default());
+        lines.extend(unseen);
+    }
+    paint(&lines, style)
+}
+
+/// `5 findings for throughput: 1 high, 4 medium. 57 settings read, 12 not seen.`
+fn summary(found: &Found<'_>) -> String {
+    let goal = words::goal(found.goal);
+    let read = found.observations.iter().filter(|seen| seen.value.is_ok()).count();
+    let unseen = found.observations.len().saturating_sub(read);
+    let read = match (read, unseen) {
+        (0, 0) => String::new(),
+        (read, 0) => format!(" {} read.", text::count(read, "setting")),
+        (read, unseen) => format!(" {} read, {unseen} not seen.", text::count(read, "setting")),
+    };
+    if found.findings.is_empty() {
+        return format!("Nothing found that costs {goal}.{read}");
+    }
+    let by_severity: Vec<String> =
+        [Severity::High, Severity::Medium, Severity::Low, Severity::Note]
+            .into_iter()
+            .filter_map(|severity| {
+                let with = |finding: &&Finding| finding.severity == severity;
+                let number = found.findings.iter().filter(with).count();
+                let word = words::severity(severity);
+                (number > 0).then(|| match (severity, number) {
+                    (Severity::Note, 2..) => format!("{number} notes"),
+                    _ => format!("{number} {word}"),
+                })
+            })
+            .collect();
+    let number = text::count(found.findings.len(), "finding");
+    format!("{number} for {goal}: {}.{read}", by_severity.join(", "))
+}
+
+/// The role of a severity.
+pub(crate) fn role(severity: Severity) -> Role {
+    match severity {
+        Severity::High => Role::Bad,
+        Severity::Medium => Role::Warn,
+        Severity::Low => Role::Plain,
+        Severity::Note => Role::Dim,
+    }
+}
+
+fn heading(rank: usize, finding: &Finding, columns: usize) -> Vec<Line> {
+    let room = columns.saturating_sub(INDENT);
+    let title = text::wrap(&text::harmless(&finding.title), room);
+    title
+        .into_iter()
+        .enumerate()
+        .map(|(number, part)| {
+            let line = match number {
+                0 => Line::of(Role::Dim, format!("{rank:>2} ")).and(
+                    role(finding.severity),
+                    text::pad(words::severity(finding.severity), INDENT - 3),
+                ),
+                _ => Line::plain(" ".repeat(INDENT)),
+            };
+            line.and(Role::Strong, part)
+        })
+        .collect()
+}
+
+fn brief(finding: &Finding, columns: usize) -> Vec<Line> {
+    let mut lines = labelled("brings", &effect(&finding.effect), columns);
+    if let Some(change) = finding.change.as_ref().filter(|_| finding.severity > Severity::Note) {
+        let when = reboot(change.reboot);
+        lines.extend(labelled(
+            "change",
+            &format!("{} → {} ({when})", change.from, change.to),
+            columns,
+        ));
+        lines.extend(by_hand(&change.by_hand, 2, columns));
+    }
+    lines
+}
+
+fn full(finding: &Finding, columns: usize) -> Vec<Line> {
+    let mut lines = labelled("why", &finding.because, columns);
+    lines.extend(labelled("is", &finding.observed, columns));
+    lines.extend(labelled("wanted", &finding.wanted, columns));
+    lines.extend(labelled("brings", &effect(&finding.effect), columns));
+    lines.extend(labelled("source", &finding.effect.source, columns));
+    if let Some(change) = &finding.change {
+        let text = format!("{} → {}", change.from, change.to);
+        lines.extend(labelled("change", &text, columns));
+        let who = format!("{}; {}", owner(finding.owner), reboot(change.reboot));
+        lines.extend(labelled("", &who, columns));
+        lines.extend(by_hand(&change.by_hand, usize::MAX, columns));
+    } else {
+        lines.extend(labelled("change", owner(finding.owner), columns));
+    }
+    lines.extend(labelled("costs", &finding.cost, columns));
+    if finding.confidence != Confidence::Sure {
+        lines.extend(labelled("doubt", confidence(finding.confidence), columns));
+    }
+    for (number, evidence) in finding.evidence.iter().enumerate() {
+        let label = if number == 0 { "evidence" } else { "" };
+        let content = text::cut(&words::squeezed(&evidence.content), LONGEST_CONTENT);
+        let text = format!("{}: {content}", evidence.path);
+        lines.extend(labelled_in(Role::Dim, label, &text, columns));
+    }
+    lines.extend(labelled_in(
+        Role::Dim,
+        "more",
+        &format!("nearside explain {}", finding.id),
+        columns,
+    ));
+    lines
+}
+
+fn labelled(label: &str, text: &str, columns: usize) -> Vec<Line> {
+    labelled_in(Role::Plain, label, text, columns)
+}
+
+/// A label and its text below a finding; nothing where there is no text.
+fn labelled_in(role: Role, label: &str, text: &str, columns: usize) -> Vec<Line> {
+    if text.trim().is_empty() {
+        return Vec::new();
+    }
+    let label = format!("{}{label}", " ".repeat(INDENT));
+    field_in(role, &label, text, INDENT + LABEL, columns)
+}
+
+/// Lines to type, never wrapped: a broken command is no command.
+fn by_hand(commands: &[String], most: usize, columns: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (number, command) in commands.iter().take(most).enumerate() {
+        let label = if number == 0 { "by hand" } else { "" };
+        let label = text::pad(&format!("{}{label}", " ".repeat(INDENT)), INDENT + LABEL);
+        lines.push(Line::of(Role::Dim, label).and(Role::Good, command).whole());
+    }
+    let more = commands.len().saturating_sub(most);
+    if more > 0 {
+        let text = format!("and {}", text::count(more, "more line"));
+        lines.extend(labelled_in(Role::Dim, "", &text, columns));
+    }
+    lines
+}
+
+/// What a change brings, and how sure that is.
+pub(crate) fn effect(effect: &FindingEffect) -> String {
+    let basis = match effect.basis {
+        Basis::Measured => "measured",
+        Basis::Bundle => "measured together with other changes",
+        Basis::Rated => "rated by experts, not measured alone",
+        Basis::Reasoned => "follows from how it works, not measured",
+    };
+    format!("{} ({basis})", effect.text.trim_end_matches('.'))
+}
+
+fn owner(owner: Owner) -> &'static str {
+    match owner {
+        Owner::Os => "in the operating system",
+        Owner::Bios => "in the firmware",
+        Owner::Device => "at the device or its driver",
+        Owner::Person => "by hand: slots, cables, modules",
+    }
+}
+
+fn reboot(reboot: Reboot) -> &'static str {
+    match reboot {
+        Reboot::None => "counts at once",
+        Reboot::Reload => "counts when the driver is loaded again",
+        Reboot::Kexec => "counts with the next kernel start",
+        Reboot::Reboot => "counts after a reboot",
+        Reboot::PowerCycle => "counts after power off and on",
+        Reboot::Manual => "work by hand",
+    }
+}
+
+fn confidence(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Sure => "none",
+        Confidence::Likely => "likely: follows from several signs",
+        Confidence::Unsure => "the signs could mean something else",
+    }
+}
+
+/// What could not be seen, by reason. The brief form tells of what a person can do something about;
+/// a setting that this machine or kernel does not have is counted there, and named in the full form.
+fn unseen(found: &Found<'_>, detail: Detail, columns: usize) -> Vec<Line> {
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut missing = 0;
+    let settings = found.observations.iter().filter_map(|seen| {
+        let why = seen.value.as_ref().err()?;
+        Some((why, seen.setting.as_str()))
+    });
+    for (why, what) in found.unknown.iter().map(|t| (&t.why, t.what.as_str())).chain(settings) {
+        if detail == Detail::Brief && matches!(why, Why::Absent | Why::NotSupported) {
+            missing += 1;
+            continue;
+        }
+        let whats = reasons.entry(words::why(why)).or_default();
+        if !whats.contains(&what) {
+            whats.push(what);
+        }
+    }
+    let mut lines = Vec::new();
+    for (why, whats) in reasons {
+        let most = if detail == Detail::Full { whats.len() } else { BRIEF_UNSEEN };
+        let (shown, more) = whats.split_at_checked(most).unwrap_or((&whats, &[]));
+        let more =
+            if more.is_empty() { String::new() } else { format!("; and {} more", more.len()) };
+        lines.extend(paragraph(Role::Plain, &format!("Not seen, {why}:"), 0, columns));
+        lines.extend(paragraph(Role::Dim, &format!("{}{more}", shown.join("; ")), 2, columns));
+    }
+    if missing > 0 {
+        let text = format!(
+            "{} that this machine or its kernel does not have",
+            text::count(missing, "setting")
+        );
+        lines.extend(paragraph(Role::Dim, &format!("Not seen: {text}."), 0, columns));
+    }
+    lines
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The JSON documents that other programs build on: `topology/1`, `audit/1`, and their schemas.
+//!
+//! The types here are the formats. They are apart from the model on purpose: the model may change,
+//! a field of a document may only be added. A value that is unknown is `null`, never zero.
+
+mod audit;
+mod topology;
+
+pub use audit::{
+    Audit, AuditChange, AuditEffect, AuditEvidence, AuditFinding, AuditSetting, audit,
+};
+pub use topology::{
+    Cache, Controller, CpuSets, Drive, Function, FunctionNames, Gpu, Host, Interrupt, Lanes, Link,
+    Nic, Node, Package, Smt, SubNuma, Topology, Unknown, topology,
+};
+
+/// The JSON schemas of all documents: file name and text, as they lie in `schemas/`.
+pub fn schemas() -> Vec<(&'static str, String)> {
+    vec![
+        ("topology-1.json", schema_text(&schemars::schema_for!(Topology))),
+        ("audit-1.json", schema_text(&schemars::schema_for!(Audit))),
+    ]
+}
+
+fn schema_text(schema: &schemars::Schema) -> String {
+    let text = serde_json::to_string_pretty(schema);
+    let mut text = text.expect("a schema is plain JSON with text keys");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The first screen: the machine in a box drawing, its three costliest findings, what could not be
+//! seen, what to run next. Made to fit 80 columns and 24 lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use machine::{Container, Machine, Thread, Why};
+use setting::Finding;
+use units::{CpuSet, NodeId};
+
+use crate::findings::{Found, role};
+use crate::frame::{beside, boxed, inner};
+use crate::layout::{self, Devices};
+use crate::style::{Line, Role, Style, paint};
+use crate::{marks, names, text, topology, words};
+
+/// Who looks at the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Root, on this machine.
+    Root,
+    /// Somebody else, on this machine.
+    User,
+    /// A capture is replayed: what was not captured cannot be looked up.
+    Replayed,
+}
+
+/// The findings that the first screen shows.
+const SHOWN: usize = 3;
+
+/// Lines that a small terminal shows above its prompt.
+const HEIGHT: usize = 23;
+
+/// Draws the first screen.
+pub fn draw(machine: &Machine, found: &Found<'_>, standing: Standing, style: &Style) -> String {
+    let columns = style.columns();
+    let mut lines = topology::title(machine, columns);
+    lines.push(Line::plain(topology::counts(machine)).cut(columns));
+    let boxes = boxes(machine, columns);
+    lines.extend(boxes);
+    let mut below = unseen(machine, standing, columns);
+    below.extend(next(machine, found, standing, columns));
+    let room = HEIGHT.saturating_sub(lines.len() + below.len() + 1);
+    lines.extend(findings(found, (room / SHOWN).clamp(1, 2), columns));
+    lines.extend(below);
+    paint(&lines, style)
+}
+
+/// Nodes as boxes beside each other, as many as stay readable.
+fn boxes(machine: &Machine, columns: usize) -> Vec<Line> {
+    let homes = layout::devices(machine);
+    let empty = Devices::default();
+    let cards = cards(machine);
+    let abreast = match cards.len() {
+        0 | 1 => 1,
+        2..=4 => 2,
+        _ => 4,
+    };
+    let each = (columns + 1) / abreast - 1;
+    let rows = cards.len().div_ceil(abreast);
+    let depth = if rows > 1 { Depth::Counts } else { Depth::Names };
+    let mut lines = Vec::new();
+    if rows > 3 {
+        lines.extend(cards.iter().flat_map(|card| card.line(machine, &homes, columns)));
+    } else {
+        for row in cards.chunks(abreast) {
+            let drawn: Vec<Vec<Line>> = row
+                .iter()
+                .map(|card| {
+                    let devices = homes.get(&card.node).unwrap_or(&empty);
+                    card.boxed(machine, devices, depth, each)
+                })
+                .collect();
+            lines.extend(side_by_side(drawn, each));
+        }
+    }
+    lines.extend(homeless(machine, &homes, columns));
+    lines
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Counts,
+    Names,
+}
+
+/// What a box stands for: a node, or a package without one.
+struct Card {
+    title: String,
+    node: Option<NodeId>,
+    cpus: CpuSet,
+}
+
+fn cards(machine: &Machine) -> Vec<Card> {
+    let mut cards = Vec::new();
+    let groups = layout::groups(machine);
+    // Beyond four, boxes are too narrow for the package's name as well.
+    let number = groups.iter().map(|group| group.nodes.len().max(1)).sum::<usize>();
+    let narrow = (5..=12).contains(&number);
+    for group in groups {
+        let ids: Vec<String> = group.packages.iter().map(ToString::to_string).collect();
+        let package = match ids.as_slice() {
+            [] => String::new(),
+            [id] => format!("package {id}"),
+            ids => format!("packages {}", names::compact(ids.iter().map(String::as_str))),
+        };
+        let within = |thread: &&Thread| {
+            thread.package.as_ref().is_ok_and(|package| group.packages.contains(package))
+        };
+        if group.nodes.is_empty() {
+            let cpus = machine.cpus.threads.iter().filter(within).map(|t| t.cpu).collect();
+            cards.push(Card { title: package.clone(), node: None, cpus });
+        }
+        for node in &group.nodes {
+            let on_node = machine.cpus.threads.iter().filter(|t| t.node == Some(*node));
+            let package = if narrow { String::new() } else { package.clone() };
+            let parts = [package, format!("node {node}")];
+            let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            let cpus = on_node.map(|thread| thread.cpu).collect();
+            cards.push(Card { title: parts.join(" · "), node: Some(*node), cpus });
+        }
+    }
+    cards
+}
+
+impl Card {
+    fn boxed(
+        &self,
+        machine: &Machine,
+        devices: &Devices<'_>,
+        depth: Depth,
+        columns: usize,
+    ) -> Vec<Line> {
+        let room = inner(columns);
+        let mut body = self.marks(machine, room, 2);
+        let memory = self.memory(machine);
+        let counted = counted(devices).join(", ");
+        let cpus = format!("CPUs {}", words::short_cpus(&self.cpus));
+        match depth {
+            // Half a list of CPUs says nothing: the line is better spent on the devices.
+            Depth::Counts if text::width(&cpus) > room => {
+                body.extend([memory, counted].map(|text| Line::plain(text).cut(room)));
+            }
+            Depth::Counts => {
+                let parts = [memory, counted].into_iter().filter(|part| !part.is_empty());
+                body.push(Line::plain(cpus));
+                body.push(Line::plain(parts.collect::<Vec<_>>().join(" · ")).cut(room));
+            }
+            Depth::Names => {
+                body.push(Line::plain(cpus).cut(room));
+                if !memory.is_empty() {
+                    body.push(Line::plain(format!("memory {memory}")).cut(room));
+                }
+                body.extend(named(machine, devices).into_iter().map(|line| line.cut(room)));
+            }
+        }
+        boxed(Line::of(Role::Strong, &self.title), body, columns)
+    }
+
+    /// At most `most` lines of marks; a number where there are more cores than fit.
+    fn marks(&self, machine: &Machine, columns: usize, most: usize) -> Vec<Line> {
+        let within = |thread: &Thread| self.cpus.contains(thread.cpu);
+        let lines = marks::lines(&marks::stretches(machine, within), columns);
+        if lines.len() <= most {
+            return lines;
+        }
+        let inside = machine.cpus.threads.iter().filter(|thread| within(thread));
+        let cores = inside.map(|thread| thread.core).collect::<BTreeSet<_>>().len();
+        let cpus = text::count(self.cpus.len(), "CPU");
+        vec![Line::plain(format!("{}, {cpus}", text::count(cores, "core"))).cut(columns)]
+    }
+
+    fn memory(&self, machine: &Machine) -> String {
+        let node = machine.nodes.iter().find(|node| Some(node.id) == self.node);
+        node.map_or_else(String::new, |node| words::memory(&node.memory))
+    }
+
+    /// One line a node, for machines with very many.
+    fn line(
+        &self,
+        machine: &Machine,
+        homes: &BTreeMap<Option<NodeId>, Devices<'_>>,
+        columns: usize,
+    ) -> Vec<Line> {
+        let counted = homes.get(&self.node).map(counted).unwrap_or_default();
+        let parts = [format!("CPUs {}", words::short_cpus(&self.cpus)), self.memory(machine)];
+        let text = parts.into_iter().chain(counted).collect::<Vec<_>>().join(" · ");
+        vec![Line::of(Role::Strong, text::pad(&self.title, 22)).and(Role::Plain, text).cut(columns)]
+    }
+}
+
+fn side_by_side(drawn: Vec<Vec<Line>>, columns: usize) -> Vec<Line> {
+    let height = drawn.iter().map(Vec::len).max().unwrap_or(0);
+    let mut wide = 0;
+    let mut lines: Vec<Line> = Vec::new();
+    for mut one in drawn {
+        stretch(&mut one, height, columns);
+        lines = if wide == 0 { one } else { beside(lines, one, wide) };
+        wide = if wide == 0 { columns } else { wide + 1 + columns };
+    }
+    lines
+}
+
+/// Adds empty lines above a box's lower edge, so that boxes in a row end together.
+fn stretch(lines: &mut Vec<Line>, height: usize, columns: usize) {
+    let edge = lines.pop();
+    while lines.len() + 1 < height {
+        lines.push(
+            Line::of(Role::Dim, "│ ")
+                .and(Role::Plain, " ".repeat(inner(columns)))
+                .and(Role::Dim, " │"),
+        );
+    }
+    lines.extend(edge);
+}
+
+fn counted(devices: &Devices<'_>) -> Vec<String> {
+    [
+        (devices.drives.len(), "drive"),
+        (devices.nics.len(), "NIC"),
+        (devices.gpus.len(), "GPU"),
+        (devices.others.len(), "other function"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, word)| text::count(number, word))
+    .collect()
+}
+
+/// A line for each kind of device: how many, which.
+fn named(machine: &Machine, devices: &Devices<'_>) -> Vec<Line> {
+    let below = |function: Option<units::PciAddress>| {
+        let function = function.and_then(|address| machine.function(address));
+        words::function_link(function).0 == Role::Warn
+    };
+    let drives = devices.drives.iter().filter(|drive| {
+        below(drive.controllers.first().and_then(|path| path.function)) && drive.hidden_by.is_none()
+    });
+    let drive_names = devices.drives.iter().map(|drive| drive.name.clone()).collect();
+    let nic_names = devices.nics.iter().map(|nic| nic.name.clone()).collect();
+    let gpu_names =
+        devices.gpus.iter().map(|gpu| words::gpu_name(gpu, machine.function(gpu.function)));
+    let sets: [(&str, Vec<String>, usize); 3] = [
+        ("drive", drive_names, drives.count()),
+        ("NIC", nic_names, devices.nics.iter().filter(|nic| below(nic.function)).count()),
+        ("GPU", gpu_names.collect(), 0),
+    ];
+    let mut lines = Vec::new();
+    for (word, all, below) in sets {
+        if all.is_empty() {
+            continue;
+        }
+        let number = text::count(all.len(), word);
+        let line =
+            Line::plain(format!("{number}: {}", names::compact(all.iter().map(String::as_str))));
+        lines.push(line);
+        if below > 0 {
+            let links = text::count(below, "link");
+            lines.push(Line::of(Role::Warn, format!("  {links} below the best ◂")));
+        }
+    }
+    if !devices.others.is_empty() {
+        lines.push(Line::plain(text::count(devices.others.len(), "other I/O function")));
+    }
+    lines
+}
+
+fn homeless(
+    machine: &Machine,
+    homes: &BTreeMap<Option<NodeId>, Devices<'_>>,
+    columns: usize,
+) -> Vec<Line> {
+    let Some(devices) = homes.get(&None).filter(|devices| !devices.is_empty()) else {
+        return Vec::new();
+    };
+    let label = if machine.nodes.is_empty() { "devices" } else { "node unknown" };
+    let text = counted(devices).join(", ");
+    let all = devices.drives.iter().map(|drive| drive.name.as_str());
+    let all = all.chain(devices.nics.iter().map(|nic| nic.name.as_str()));
+    let names = names::compact(all.chain(devices.gpus.iter().map(|gpu| gpu.name.as_str())));
+    let text = if names.is_empty() { text } else { format!("{text}: {names}") };
+    vec![
+        Line::of(Role::Warn, text::pad(label, label.len() + 2)).and(Role::Plain, text).cut(columns),
+    ]
+}
+
+fn findings(found: &Found<'_>, most_lines: usize, columns: usize) -> Vec<Line> {
+    let goal = words::goal(found.goal);
+    if found.findings.is_empty() {
+        return vec![Line::of(Role::Good, format!("Nothing found that costs {goal}."))];
+    }
+    let number = found.findings.len();
+    let heading = match number {
+        0..=SHOWN => format!("What costs {goal}:"),
+        _ => format!("What costs {goal} most, of {number} findings:"),
+    };
+    let mut lines = vec![Line::of(Role::Strong, heading)];
+    for finding in found.findings.iter().take(SHOWN) {
+        lines.extend(finding_lines(finding, most_lines, columns));
+    }
+    lines
+}
+
+fn finding_lines(finding: &Finding, most: usize, columns: usize) -> Vec<Line> {
+    let word = text::pad(words::severity(finding.severity), 7);
+    let gain = finding.effect.ratio.filter(|ratio| ratio.is_finite() && *ratio > 1.0);
+    let gain = gain.map(|ratio| format!(" [up to +{:.0} %]", (ratio - 1.0) * 100.0));
+    let gain = gain.unwrap_or_default().replace(" %", "\u{a0}%");
+    let room = columns.saturating_sub(9);
+    let title = text::harmless(&finding.title);
+    let mut parts = text::wrap(&format!("{title}{gain}"), room);
+    if parts.len() > most {
+        // The gain is worth more than the end of the title.
+        parts = text::wrap(&title, room);
+        let rest = parts.split_off(most.saturating_sub(1)).join(" ");
+        let rest = text::cut(&rest, room.saturating_sub(text::width(&gain)));
+        parts.push(format!("{rest}{gain}"));
+    }
+    let line = |(number, part): (usize, String)| {
+        let word = if number == 0 { word.as_str() } else { "       " };
+        Line::plain("  ").and(role(finding.severity), word).and(Role::Plain, part)
+    };
+    parts.into_iter().enumerate().map(line).collect()
+}
+
+/// What could not be seen and why, in at most two lines.
+fn unseen(machine: &Machine, standing: Standing, columns: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if let Container::Yes { name, .. } = &machine.host.container {
+        let text = format!("in a container ({name}): some of the host may be hidden");
+        lines.push(Line::of(Role::Dim, "Not seen ").and(Role::Plain, text).cut(columns));
+    }
+    let whats = |picks: &dyn Fn(&Why) -> bool| {
+        let mut whats: Vec<&str> = Vec::new();
+        for trouble in machine.unknown.iter().filter(|trouble| picks(&trouble.why)) {
+            if !whats.contains(&trouble.what.as_str()) {
+                whats.push(&trouble.what);
+            }
+        }
+        whats
+    };
+    let denied = whats(&|why| *why == Why::Denied);
+    let other = whats(&|why| matches!(why, Why::Failed(_) | Why::Unparsed(_)));
+    let reason = match standing {
+        Standing::Root => "denied even to root",
+        Standing::User => "needs root",
+        Standing::Replayed => "was denied when captured",
+    };
+    for (whats, reason) in [(denied, reason), (other, "unreadable")] {
+        if !whats.is_empty() {
+            let text = format!("({reason}) {}", whats.join("; "));
+            lines.push(Line::of(Role::Dim, "Not seen ").and(Role::Plain, text).cut(columns));
+        }
+    }
+    lines
+}
+
+fn next(machine: &Machine, found: &Found<'_>, standing: Standing, columns: usize) -> Vec<Line> {
+    let denied = machine.unknown.iter().any(|trouble| trouble.why == Why::Denied);
+    let mut commands: Vec<(String, String)> = Vec::new();
+    if standing == Standing::User && denied {
+        commands.push(("sudo nearside".to_owned(), "to see what needs root".to_owned()));
+    }
+    if let Some(first) = found.findings.first() {
+        let text = "all findings, their evidence".to_owned();
+        commands.push(("nearside audit".to_owned(), text));
+        let text = "what the costliest is about".to_owned();
+        commands.push((format!("nearside explain {}", first.id), text));
+    }
+    commands.push(("nearside topology".to_owned(), "every device on its node".to_owned()));
+    let width = commands.iter().map(|(command, _)| text::width(command)).max().unwrap_or(0) + 2;
+    commands
+        .into_iter()
+        .take(SHOWN)
+        .enumerate()
+        .map(|(number, (command, text))| {
+            Line::of(Role::Dim, if number == 0 { "Next     " } else { "         " })
+                .and(Role::Strong, text::pad(&command, width))
+                .and(Role::Dim, text)
+                .cut(columns)
+        })
+        .collect()
+}
