@@ -73,7 +73,11 @@ fn open_folder(path: &Path, which: Option<&str>) -> Result<Opened, OpenError> {
         }
     }
     let name = choose(roots(&root), path, which)?;
-    let root = if name.is_empty() { root } else { DirRoot::open(&path.join(&name))? };
+    if !name.is_empty() {
+        // It may be an unpacked capture.
+        let below = open_folder(&path.join(&name), None)?;
+        return Ok(Opened { name, ..below });
+    }
     Ok(Opened { root: Box::new(root), name, about: None, skipped: 0 })
 }
 
