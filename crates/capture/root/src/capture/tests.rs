@@ -142,6 +142,30 @@ fn every_kind_of_answer_comes_back() {
 }
 
 #[test]
+fn the_live_machine_comes_back_as_it_was_asked() {
+    let live = crate::LiveRoot::open().unwrap();
+    let mut asked = Vec::new();
+    for path in ["/proc/cpuinfo", "/proc/mounts", "/proc/self/status", "/proc/interrupts"] {
+        asked.extend([Asked::Stream(path.to_owned()), Asked::Read(path.to_owned())]);
+    }
+    for class in ["net", "block", "nvme", "infiniband"] {
+        let folder = format!("/sys/class/{class}");
+        asked.push(Asked::List(folder.clone()));
+        for name in live.list(&folder).unwrap_or_default() {
+            let path = format!("{folder}/{name}");
+            asked.extend([Asked::Link(path.clone()), Asked::Resolve(path.clone())]);
+            for file in ["address", "mtu", "device/numa_node", "device/driver", "queue/scheduler"] {
+                let path = format!("{path}/{file}");
+                asked.extend([Asked::Read(path.clone()), Asked::Link(path.clone())]);
+                asked.push(Asked::Mode(path));
+            }
+        }
+    }
+    asked.push(Asked::Ask(Question::Uname));
+    round_trip(&live, &asked);
+}
+
+#[test]
 fn what_was_never_asked_is_absent() {
     let root = machine();
     let recorder = Recorder::new(&root);
