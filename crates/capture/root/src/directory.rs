@@ -314,7 +314,11 @@ fn real_path(fd: &OwnedFd) -> Fact<String> {
 fn why(errno: Errno) -> Why {
     match errno {
         // The object vanished between listing and reading, was never there, or is a folder.
-        Errno::NOENT | Errno::NODEV | Errno::NXIO | Errno::NOTDIR | Errno::ISDIR
+        Errno::NOENT
+        | Errno::NODEV
+        | Errno::NXIO
+        | Errno::NOTDIR
+        | Errno::ISDIR
         | Errno::NAMETOOLONG => Why::Absent,
         Errno::ACCESS | Errno::PERM => Why::Denied,
         Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS => Why::NotSupported,
@@ -361,10 +365,26 @@ mod tests {
         let (_folder, roots) = roots();
         let memory = tree();
         let paths = [
-            "/", "/sys", "/sys/devices/pci0000:00/numa_node", "/sys/long", "/sys/page", "/sys/empty",
-            "/sys/bus/0", "/sys/bus/1", "/sys/bus/1/numa_node", "/sys/absolute", "/sys/out",
-            "/sys/dangling", "/sys/loop", "/sys/passwd", "/sys/bus/0/../pci0000:00/numa_node",
-            "/../../sys/long", "/sys/long/below", "/none", "sys/empty", "/sys//bus/./1/",
+            "/",
+            "/sys",
+            "/sys/devices/pci0000:00/numa_node",
+            "/sys/long",
+            "/sys/page",
+            "/sys/empty",
+            "/sys/bus/0",
+            "/sys/bus/1",
+            "/sys/bus/1/numa_node",
+            "/sys/absolute",
+            "/sys/out",
+            "/sys/dangling",
+            "/sys/loop",
+            "/sys/passwd",
+            "/sys/bus/0/../pci0000:00/numa_node",
+            "/../../sys/long",
+            "/sys/long/below",
+            "/none",
+            "sys/empty",
+            "/sys//bus/./1/",
         ];
         for root in &roots {
             for path in paths {
@@ -404,9 +424,15 @@ mod tests {
     fn the_live_machine_reads_itself() {
         let root = LiveRoot::open().unwrap();
         assert!(root.read("/proc/cpuinfo").unwrap().len() > 100);
-        assert_eq!(root.list("/sys/devices/system/cpu/cpu0").is_ok(), root.mode("/sys/devices/system/cpu/cpu0").is_ok());
+        assert_eq!(
+            root.list("/sys/devices/system/cpu/cpu0").is_ok(),
+            root.mode("/sys/devices/system/cpu/cpu0").is_ok()
+        );
         assert_eq!(root.read("/sys/devices"), Err(Why::Absent));
         assert_eq!(root.link("/proc/self/nothing"), Err(Why::Absent));
-        assert_eq!(root.read("/proc/self/stat").unwrap().first(), root.read("/proc/self/stat").unwrap().first());
+        assert_eq!(
+            root.read("/proc/self/stat").unwrap().first(),
+            root.read("/proc/self/stat").unwrap().first()
+        );
     }
 }

@@ -72,7 +72,9 @@ impl OpenError {
             Self::Archive { source: ArchiveOpenError::Archive(error), .. } => error.help(),
             Self::Archive { source: ArchiveOpenError::Format(error), .. } => error.help(),
             Self::NoRoot(_) => "give the folder that holds sys and proc, or one above it",
-            Self::Several { .. } | Self::NoSuch { .. } => "name one of them, or the end of its name",
+            Self::Several { .. } | Self::NoSuch { .. } => {
+                "name one of them, or the end of its name"
+            }
         }
     }
 }

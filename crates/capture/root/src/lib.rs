@@ -21,6 +21,7 @@ mod content;
 mod dir;
 mod directory;
 mod error;
+pub mod fault;
 mod live;
 mod memory;
 mod open;

@@ -31,7 +31,9 @@ pub enum ArchiveError {
         place: Place,
     },
     /// It unpacks to far more than it is: a bomb.
-    #[error("the archive unpacks to more than {limit} times its size, as no machine's facts do ({place})")]
+    #[error(
+        "the archive unpacks to more than {limit} times its size, as no machine's facts do ({place})"
+    )]
     Ratio {
         /// The limit.
         limit: u64,

@@ -65,7 +65,7 @@ fn small() -> Limits {
 }
 
 fn message(bytes: &[u8]) -> String {
-    read(bytes, &small()).map(|_| "read".to_owned()).unwrap_or_else(|error| error.to_string())
+    read(bytes, &small()).map_or_else(|error| error.to_string(), |_| "read".to_owned())
 }
 
 #[test]
@@ -110,14 +110,8 @@ fn attacks_are_refused_by_name() {
             r#"entry "sys/hole" is a sparse file"#,
         ),
         (vec![entry(b'Q', b"sys/q", b"", b"")], r#"entry "sys/q" is of the unknown type 'Q'"#),
-        (
-            vec![entry(b'L', b"long", b"", long.as_bytes()), file("x", b"")],
-            &long_message,
-        ),
-        (
-            vec![file("a/b/c/d/e/f/g/h/i", b"")],
-            r#"entry "a/b/c/d/e/f/g/h/i" lies 9 folders deep"#,
-        ),
+        (vec![entry(b'L', b"long", b"", long.as_bytes()), file("x", b"")], &long_message),
+        (vec![file("a/b/c/d/e/f/g/h/i", b"")], r#"entry "a/b/c/d/e/f/g/h/i" lies 9 folders deep"#),
         (
             vec![entry(b'x', b"pax", b"", &[b'a'; 4000]), file("x", b"")],
             r#"entry "pax" has an extended header of 4000 bytes"#,
@@ -188,10 +182,7 @@ fn what_is_no_archive_says_so() {
     assert_eq!(message(b""), unknown);
     assert_eq!(message(b"{}"), unknown);
     assert_eq!(message(&[0; 4096]), unknown);
-    assert_eq!(
-        message(&zst(b"hello")),
-        "the archive is cut before its first entry"
-    );
+    assert_eq!(message(&zst(b"hello")), "the archive is cut before its first entry");
     let mut bad = archive(&[file("sys/a", b"a"), file("sys/b", b"b")]);
     bad[1024] ^= 1;
     assert_eq!(

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use machine::{Fact, Why};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use restore::restore;
 pub use restore::FormatError;
+pub(crate) use restore::restore;
 pub use write::{Overwrite, Written};
 
 /// The entry that makes an archive a capture.

@@ -31,7 +31,9 @@ impl FormatError {
     /// What to do next.
     pub fn help(&self) -> &'static str {
         match self {
-            Self::Text(_) => "make the capture again, or unpack it and give the folder without that file",
+            Self::Text(_) => {
+                "make the capture again, or unpack it and give the folder without that file"
+            }
             Self::Newer { .. } => "take a newer nearside to read it",
         }
     }

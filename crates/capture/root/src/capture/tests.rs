@@ -92,20 +92,41 @@ fn machine() -> MemoryRoot {
 
 fn questions() -> Vec<Asked> {
     let paths = [
-        "/", "/sys", "/sys/bus/pci/devices", "/sys/bus/pci/devices/0000:00:02.0",
-        "/sys/bus/pci/devices/0000:00:02.0/class", "/sys/class/nvme/nvme0/config",
-        "/sys/class/nvme/nvme0", "/sys/class/nvme/nvme0/../0000:00:02.0/numa_node",
-        "/sys/dangling", "/sys/dangling/below", "/sys/loop", "/sys/loop/below", "/proc/mounts",
-        "/proc/self/mounts", "/sys/denied", "/sys/denied/below", "/sys/broken", "/sys/refused",
-        "/sys/empty", "/sys/none", "/sys/none/below", "/proc/interrupts", "/proc/interrupts/below",
+        "/",
+        "/sys",
+        "/sys/bus/pci/devices",
+        "/sys/bus/pci/devices/0000:00:02.0",
+        "/sys/bus/pci/devices/0000:00:02.0/class",
+        "/sys/class/nvme/nvme0/config",
+        "/sys/class/nvme/nvme0",
+        "/sys/class/nvme/nvme0/../0000:00:02.0/numa_node",
+        "/sys/dangling",
+        "/sys/dangling/below",
+        "/sys/loop",
+        "/sys/loop/below",
+        "/proc/mounts",
+        "/proc/self/mounts",
+        "/sys/denied",
+        "/sys/denied/below",
+        "/sys/broken",
+        "/sys/refused",
+        "/sys/empty",
+        "/sys/none",
+        "/sys/none/below",
+        "/proc/interrupts",
+        "/proc/interrupts/below",
     ];
     let mut asked: Vec<Asked> = paths
         .iter()
         .flat_map(|path| {
             let path = (*path).to_owned();
             [
-                Asked::List(path.clone()), Asked::Read(path.clone()), Asked::Mode(path.clone()),
-                Asked::Link(path.clone()), Asked::Resolve(path.clone()), Asked::Stream(path),
+                Asked::List(path.clone()),
+                Asked::Read(path.clone()),
+                Asked::Mode(path.clone()),
+                Asked::Link(path.clone()),
+                Asked::Resolve(path.clone()),
+                Asked::Stream(path),
             ]
         })
         .collect();
@@ -146,7 +167,8 @@ fn a_newer_format_is_refused_by_name_and_an_older_minor_read() {
         with(r#"{"format": "capture/2", "odd": 7}"#).unwrap_err(),
         "its format is \"capture/2\", and this nearside reads \"capture/1\": a newer one made it"
     );
-    for bad in ["", "[]", "{}", r#"{"format": "study/1"}"#, r#"{"format": "capture/1", "odd": 7}"#] {
+    for bad in ["", "[]", "{}", r#"{"format": "study/1"}"#, r#"{"format": "capture/1", "odd": 7}"#]
+    {
         let error = with(bad).unwrap_err();
         assert!(error.starts_with("its nearside-capture.json cannot be read: "), "{error}");
     }
@@ -190,7 +212,8 @@ mod property {
     }
 
     fn tree() -> impl Strategy<Value = MemoryRoot> {
-        let literal = || proptest::collection::vec("[abc]", 1..4).prop_map(|p| format!("/{}", p.join("/")));
+        let literal =
+            || proptest::collection::vec("[abc]", 1..4).prop_map(|p| format!("/{}", p.join("/")));
         let entry = (literal(), 0..5, "(/|\\.\\./|)[abc](/[abc]|/\\.\\.)?", 0_u32..0o1000);
         proptest::collection::vec(entry, 0..12).prop_map(|entries| {
             let mut root = MemoryRoot::new();

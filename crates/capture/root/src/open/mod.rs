@@ -51,7 +51,8 @@ pub fn open(path: &Path, which: Option<&str>) -> Result<Opened, OpenError> {
     }
     let archive = |source: ArchiveOpenError| OpenError::Archive { path: path.to_owned(), source };
     let file = File::open(path).map_err(io)?;
-    let unpacked = archive::read(file, &Limits::default()).map_err(|error| archive(error.into()))?;
+    let unpacked =
+        archive::read(file, &Limits::default()).map_err(|error| archive(error.into()))?;
     let skipped = unpacked.skipped;
     open_tree(unpacked.root, path, which, skipped)
 }
@@ -121,7 +122,7 @@ fn roots(root: &dyn Root) -> Vec<String> {
 fn is_root(root: &dyn Root, folder: &str) -> bool {
     const SIGNS: [&str; 4] = ["sys/devices", "sys/class", "proc/cpuinfo", "proc/interrupts"];
     let holds = |sign: &&str| root.mode(&join(folder, sign)).is_ok();
-    SIGNS.iter().any(|sign| holds(&sign)) || root.mode(&join(folder, capture::HEADER)).is_ok()
+    SIGNS.iter().any(holds) || root.mode(&join(folder, capture::HEADER)).is_ok()
 }
 
 /// Folders that may hold a root. What is called `sys` or `proc` is part of one (`proc/sys`), and a
@@ -129,9 +130,10 @@ fn is_root(root: &dyn Root, folder: &str) -> bool {
 fn subfolders(root: &dyn Root, folder: &str) -> Vec<String> {
     let names = root.list(&join(folder, "")).unwrap_or_default();
     let may_hold = |name: &String| !matches!(name.as_str(), "sys" | "proc");
-    let below = names.into_iter().filter(may_hold).map(|name| {
-        if folder.is_empty() { name } else { format!("{folder}/{name}") }
-    });
+    let below = names
+        .into_iter()
+        .filter(may_hold)
+        .map(|name| if folder.is_empty() { name } else { format!("{folder}/{name}") });
     below.filter(|path| root.link(&format!("/{path}")).is_err()).collect()
 }
 

@@ -48,15 +48,16 @@ fn of_several_one_is_named_by_its_end() {
     let archive = archive(&several, folder.path());
     for path in [archive, folder.path().join("files")] {
         let error = open(&path, None).unwrap_err();
-        let expected = format!(
-            "{} holds 3 machines: old/server, sysfs/desktop, sysfs/server",
-            path.display()
-        );
+        let expected =
+            format!("{} holds 3 machines: old/server, sysfs/desktop, sysfs/server", path.display());
         assert_eq!(error.to_string(), expected);
         assert_eq!(open(&path, Some("desktop")).unwrap().name, "sysfs/desktop");
         assert_eq!(open(&path, Some("old/server")).unwrap().name, "old/server");
         let error = open(&path, Some("server")).unwrap_err().to_string();
-        assert!(error.contains("holds no one machine called \"server\"; it holds: old/"), "{error}");
+        assert!(
+            error.contains("holds no one machine called \"server\"; it holds: old/"),
+            "{error}"
+        );
     }
 }
 
@@ -67,7 +68,10 @@ fn a_sys_itself_and_what_is_no_machine() {
     root.file("/sys/class/x", "1").file("/sys/devices/x", "1").file("/sys/bus/x", "1");
     root.file("/other/proc/sys/class/x", "1");
     root.write_to(folder.path()).unwrap();
-    assert_eq!(open(&folder.path().join("sys"), None).unwrap().root.read("/sys/class/x").unwrap(), b"1");
+    assert_eq!(
+        open(&folder.path().join("sys"), None).unwrap().root.read("/sys/class/x").unwrap(),
+        b"1"
+    );
     assert!(matches!(open(&folder.path().join("other"), None), Err(OpenError::NoRoot(_))));
     assert!(matches!(open(&folder.path().join("none"), None), Err(OpenError::Io { .. })));
     let error = open(Path::new("/dev/null"), None).unwrap_err();
@@ -76,6 +80,9 @@ fn a_sys_itself_and_what_is_no_machine() {
     fs::write(&text, "no archive").unwrap();
     assert_eq!(
         open(&text, None).unwrap_err().to_string(),
-        format!("cannot open {}: it is no archive: neither tar, nor tar packed with gzip, xz or zstd", text.display())
+        format!(
+            "cannot open {}: it is no archive: neither tar, nor tar packed with gzip, xz or zstd",
+            text.display()
+        )
     );
 }

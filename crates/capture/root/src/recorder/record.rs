@@ -112,9 +112,10 @@ impl Record {
             Shape::Link
         } else if matches!(said.file.as_deref(), Some(Ok(_))) {
             Shape::File
-        } else if said.is_there || matches!(said.list.as_deref(), Some(Ok(_))) {
-            Shape::Folder
-        } else if self.children(node).any(|(_, child)| self.shape(child) != Shape::Nothing) {
+        } else if said.is_there
+            || matches!(said.list.as_deref(), Some(Ok(_)))
+            || self.children(node).any(|(_, child)| self.shape(child) != Shape::Nothing)
+        {
             Shape::Folder
         } else {
             Shape::Nothing
@@ -250,7 +251,12 @@ impl Record {
             return said;
         }
         let kept = names.as_ref().map_err(Why::clone).map(|names| {
-            names.iter().map(|name| self.names.get(name.as_str()).cloned().unwrap_or_else(|| name.as_str().into())).collect()
+            names
+                .iter()
+                .map(|name| {
+                    self.names.get(name.as_str()).cloned().unwrap_or_else(|| name.as_str().into())
+                })
+                .collect()
         });
         self.said_mut(node).list = Some(Box::new(kept));
         names

@@ -177,7 +177,8 @@ pub(super) fn redact_vpd(bytes: &mut [u8], map: &mut Map, known: &Known) {
             b"SN" => whole(trimmed(&mut bytes[value]), |text| serial(text, map)),
             b"RV" => {
                 // The bytes up to and with the first of RV add up to zero.
-                let sum = bytes[..value.start].iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+                let sum =
+                    bytes[..value.start].iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
                 if let Some(checksum) = bytes.get_mut(value.start) {
                     *checksum = sum.wrapping_neg();
                 }

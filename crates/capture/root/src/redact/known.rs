@@ -7,16 +7,54 @@ use super::map::Map;
 
 /// Words that firmware writes where a serial should be.
 const PLACEHOLDERS: [&str; 14] = [
-    "none", "n/a", "na", "unknown", "not specified", "not available", "default string", "serial",
-    "to be filled by o.e.m.", "system serial number", "chassis serial number", "base board serial number",
-    "no asset tag", "no asset information",
+    "none",
+    "n/a",
+    "na",
+    "unknown",
+    "not specified",
+    "not available",
+    "default string",
+    "serial",
+    "to be filled by o.e.m.",
+    "system serial number",
+    "chassis serial number",
+    "base board serial number",
+    "no asset tag",
+    "no asset information",
 ];
 
 /// Names that a host can have and that the kernel's tree has too.
 const COMMON: [&str; 30] = [
-    "localhost", "localdomain", "cpu", "node", "memory", "system", "pci", "nvme", "block", "net",
-    "devices", "class", "bus", "host", "server", "linux", "debian", "ubuntu", "fedora", "none",
-    "kernel", "virtual", "power", "root", "proc", "sys", "dev", "name", "gpu", "storage",
+    "localhost",
+    "localdomain",
+    "cpu",
+    "node",
+    "memory",
+    "system",
+    "pci",
+    "nvme",
+    "block",
+    "net",
+    "devices",
+    "class",
+    "bus",
+    "host",
+    "server",
+    "linux",
+    "debian",
+    "ubuntu",
+    "fedora",
+    "none",
+    "kernel",
+    "virtual",
+    "power",
+    "root",
+    "proc",
+    "sys",
+    "dev",
+    "name",
+    "gpu",
+    "storage",
 ];
 
 /// Secrets and what stands for them.
@@ -92,7 +130,8 @@ impl Known {
         if start.is_empty() {
             return;
         }
-        self.shortest = if self.shortest == 0 { start.len() } else { self.shortest.min(start.len()) };
+        self.shortest =
+            if self.shortest == 0 { start.len() } else { self.shortest.min(start.len()) };
         let secrets = self.by_start.entry(start.into()).or_default();
         if secrets.iter().any(|secret| *secret.text == *text.as_bytes()) {
             return;
@@ -156,7 +195,9 @@ mod tests {
 
     #[test]
     fn words_of_firmware_are_no_serials() {
-        for text in ["", "0", "None", "To Be Filled By O.E.M.", "0123456789", "........", "123456789"] {
+        for text in
+            ["", "0", "None", "To Be Filled By O.E.M.", "0123456789", "........", "123456789"]
+        {
             assert!(is_placeholder(text), "{text}");
         }
         for text in ["S6XYNA0R", "7F3KJ03", "PHLN1234"] {

@@ -155,12 +155,7 @@ impl Map {
         mapped
     }
 
-    fn map(
-        &mut self,
-        kind: Kind,
-        original: &[u8],
-        make: impl Fn(&mut [u8], &[u8]),
-    ) -> Vec<u8> {
+    fn map(&mut self, kind: Kind, original: &[u8], make: impl Fn(&mut [u8], &[u8])) -> Vec<u8> {
         let key = (kind, original.to_vec());
         if let Some(made) = self.made.get(&key) {
             return made.clone();

@@ -62,8 +62,16 @@ pub(super) fn role(path: &str) -> Role {
         | "phys_switch_id" | "node_guid" | "sys_image_guid" | "port_guid" => Role::Digits,
         "default_gid" => Role::Gid,
         _ if parent == "gids" => Role::Gid,
-        "wwid" | "wwn" | "port_name" | "node_name" | "fabric_name" | "permanent_port_name"
-        | "sas_address" | "enclosure_identifier" | "hostid" | "unique_id" => Role::WorldWideName,
+        "wwid"
+        | "wwn"
+        | "port_name"
+        | "node_name"
+        | "fabric_name"
+        | "permanent_port_name"
+        | "sas_address"
+        | "enclosure_identifier"
+        | "hostid"
+        | "unique_id" => Role::WorldWideName,
         "subsysnqn" => Role::Nqn,
         "hostnqn" => Role::HostNqn,
         "vpd" => Role::Vpd,
@@ -230,7 +238,8 @@ fn world_wide_name(text: &mut [u8], map: &mut Map, known: &Known) {
         return;
     }
     if text.starts_with(b"t10.") {
-        let start = text.iter().rposition(|byte| matches!(byte, b' ' | b'_')).map_or(4, |at| at + 1);
+        let start =
+            text.iter().rposition(|byte| matches!(byte, b' ' | b'_')).map_or(4, |at| at + 1);
         whole(&mut text[start..], |text| self::serial(text, map));
         return;
     }
@@ -247,13 +256,18 @@ fn world_wide_name(text: &mut [u8], map: &mut Map, known: &Known) {
 /// `nqn.2014-08.org.nvmexpress:uuid:...`, `nqn.1994-11.com.samsung:nvme:PM1733:2.5-inch:SERIAL`.
 /// The authority that names a subsystem is its vendor; a host's is its owner.
 pub(super) fn nqn(text: &mut [u8], role: Role, map: &mut Map, known: &Known) {
-    scan(text, Form::Text, map, known);
-    if text.windows(6).any(|part| part == b":uuid:") {
-        return;
+    if !text.windows(6).any(|part| part == b":uuid:") {
+        nqn_words(text, role, map);
     }
+    scan(text, Form::Text, map, known);
+}
+
+fn nqn_words(text: &mut [u8], role: Role, map: &mut Map) {
     let is_standard = text.windows(14).any(|part| part == b"org.nvmexpress");
     let start = match role {
-        Role::HostNqn if !is_standard => text.iter().position(|&byte| byte == b'.').map(|at| at + 8),
+        Role::HostNqn if !is_standard => {
+            text.iter().position(|&byte| byte == b'.').map(|at| at + 8)
+        }
         _ => text.iter().position(|&byte| byte == b':'),
     };
     let Some(rest) = start.and_then(|start| text.get_mut(start..)) else { return };
@@ -271,7 +285,7 @@ const PRIVATE_KEYS: [&str; 8] =
     ["pass", "secret", "token", "hostname", "machine_id", "iscsi", "nfsroot", "domain"];
 
 fn command_line(bytes: &mut [u8], map: &mut Map, known: &Known) {
-    scan(bytes, Form::Addresses, map, known);
+    // Before the scan: what it replaced must not be replaced again.
     for word in bytes.split_mut(u8::is_ascii_whitespace) {
         let Some(end) = word.iter().position(|&byte| byte == b'=') else { continue };
         let (key, value) = word.split_at_mut(end);
@@ -285,11 +299,11 @@ fn command_line(bytes: &mut [u8], map: &mut Map, known: &Known) {
             whole(value, |value| map.text(value));
         }
     }
+    scan(bytes, Form::Addresses, map, known);
 }
 
 /// `server:/export /mnt nfs4 ...`, `//server/share /mnt cifs username=...`.
 fn mounts(bytes: &mut [u8], map: &mut Map, known: &Known) {
-    scan(bytes, Form::Addresses, map, known);
     for word in bytes.split_mut(u8::is_ascii_whitespace) {
         let is_host = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
         let start = if word.starts_with(b"//") { 2 } else { 0 };
@@ -305,4 +319,5 @@ fn mounts(bytes: &mut [u8], map: &mut Map, known: &Known) {
             }
         }
     }
+    scan(bytes, Form::Addresses, map, known);
 }

@@ -319,7 +319,10 @@ mod tests {
             assert_eq!(scan(Form::Text, text), text);
         }
         assert_eq!(scan(Form::Addresses, "vmlinuz-6.1.192.1-amd64"), "vmlinuz-6.1.192.1-amd64");
-        assert_eq!(scan(Form::Addresses, "a 127.0.0.1 ::1 :: 0.0.0.0"), "a 127.0.0.1 ::1 :: 0.0.0.0");
+        assert_eq!(
+            scan(Form::Addresses, "a 127.0.0.1 ::1 :: 0.0.0.0"),
+            "a 127.0.0.1 ::1 :: 0.0.0.0"
+        );
         assert_eq!(scan(Form::Name, "alpha"), "alpha");
         assert_eq!(
             scan(Form::Name, "8be4df61-93ca-11d2-aa0d-00e098032b8c"),
@@ -331,7 +334,10 @@ mod tests {
     fn one_thing_in_two_forms_stays_one_thing() {
         let colons = scan(Form::Text, "3c:ec:ef:01:02:03").replace(':', "");
         assert_eq!(scan(Form::Text, "enx3cecef010203")[3..], colons);
-        assert_eq!(scan(Form::Text, "01-3C-EC-EF-01-02-03")[3..].replace('-', ""), colons.to_uppercase());
+        assert_eq!(
+            scan(Form::Text, "01-3C-EC-EF-01-02-03")[3..].replace('-', ""),
+            colons.to_uppercase()
+        );
         let uuid = scan(Form::Text, "36344730-5285-0035-0025-384500000001").replace('-', "");
         assert_eq!(scan(Form::Text, "eui.36344730528500350025384500000001")[4..], uuid);
     }

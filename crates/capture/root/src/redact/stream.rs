@@ -18,11 +18,7 @@ pub(super) struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    pub(super) fn new(
-        redactor: &'a mut Redactor,
-        path: &str,
-        from: Box<dyn BufRead + 'a>,
-    ) -> Self {
+    pub(super) fn new(redactor: &'a mut Redactor, path: &str, from: Box<dyn BufRead + 'a>) -> Self {
         Self { redactor, path: path.to_owned(), from, piece: Vec::new(), given: 0 }
     }
 
