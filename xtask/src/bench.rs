@@ -89,10 +89,10 @@ fn topology(
 /// Capture and audit of the 1,024-CPU machine in four sizes against lstopo on the same folder.
 fn thousand_cpus(options: &Options, nearside: &Path, broken: &mut Vec<String>) -> Result<()> {
     let scratch = project::top().join("target/bench");
-    for eighths in [1, 2, 4, 8] {
-        let tree = scratch.join(format!("thousand-cpus-{eighths}"));
+    for divisor in [8, 4, 2, 1] {
+        let tree = scratch.join(format!("thousand-cpus-{divisor}"));
         let (name, folder) =
-            (format!("synthetic:thousand-cpus@{eighths}/8"), tree.to_string_lossy());
+            (format!("synthetic:thousand-cpus@1/{divisor}"), tree.to_string_lossy());
         if !tree.is_dir() {
             let made = line(nearside, &["generate", "machine", &name, &folder]);
             measure(&made)?;
@@ -106,7 +106,7 @@ fn thousand_cpus(options: &Options, nearside: &Path, broken: &mut Vec<String>) -
         let (captures, peer) = pairs(rounds, &capture, &lstopo(&folder))?;
         let (audits, _) = pairs(rounds, &audit, &lstopo(&folder))?;
         let both: Vec<Cost> = captures.iter().zip(&audits).map(|(a, b)| a.and(*b)).collect();
-        let title = format!("{eighths}/8 of thousand-cpus: capture + audit / lstopo, wall");
+        let title = format!("1/{divisor} of thousand-cpus: capture + audit / lstopo, wall");
         promise(&title, &both, &peer, |cost| cost.wall_s, 4.0, broken);
         let peak_mib = both.iter().map(|cost| cost.peak_kib).max().unwrap_or(0) / 1024;
         println!("  peak memory {peak_mib} MiB (promise: at most 96)");

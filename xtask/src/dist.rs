@@ -43,8 +43,9 @@ fn build() -> Result<PathBuf> {
     let arguments = ["build", "--release", "--package", "nearside", "--target", TARGET];
     project::call("cargo", &arguments, &[("RUSTFLAGS", "-C target-feature=+crt-static")])?;
     let binary = project::top().join("target").join(TARGET).join("release/nearside");
-    let headers = Command::new("readelf").args(["--program-headers", "--wide"]).arg(&binary);
-    let output = { headers }.output().context("readelf")?;
+    let mut readelf = Command::new("readelf");
+    readelf.args(["--program-headers", "--wide"]).arg(&binary);
+    let output = readelf.output().context("readelf")?;
     let text = String::from_utf8_lossy(&output.stdout);
     ensure!(!text.contains("INTERP"), "the binary asks for a dynamic linker");
     Ok(binary)

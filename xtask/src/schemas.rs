@@ -9,7 +9,7 @@ use crate::project;
 
 /// (file below the checkout, text) of each schema.
 pub(crate) fn all() -> Vec<(PathBuf, String)> {
-    let named = report::schemas().into_iter();
+    let named = report::json::schemas().into_iter();
     named.map(|(name, text)| (PathBuf::from("schemas").join(name), text)).collect()
 }
 

@@ -3,9 +3,9 @@
 
 use machine::{
     Aspm, Channels, ConfigSpace, Controller, Cpus, Dimm, Drive, DriveKind, Fact, FrequencyPolicy,
-    Function, Gpu, Host, IdleState, Irq, IrqSource, Link, LinkSide, Machine, Managed, Names, Nic,
-    NicKind, Node, NodeFrom, NodeKind, PciClass, PortKind, RxQueue, Service, Smt, Thread, TxQueue,
-    Virtual, Why,
+    Function, Gpu, Host, Irq, IrqSource, Link, LinkSide, Machine, Managed, Names, Nic, NicKind,
+    Node, NodeFrom, NodeKind, PciClass, PortKind, RxQueue, Service, Smt, Thread, TxQueue, Virtual,
+    Why,
 };
 use units::{BitRate, Bytes, Cpu, CpuSet, NodeId, PackageId, PciAddress, Transfers};
 
@@ -344,17 +344,6 @@ pub(crate) fn dimm(bank: &str, gib: u64, rated: u32, configured: u32) -> Dimm {
         rated_mts: Ok(rated),
         configured_mts: Ok(configured),
         kind: "DDR5".into(),
-    }
-}
-
-pub(crate) fn idle_state(name: &str, latency_us: u32, cpus: &CpuSet) -> IdleState {
-    IdleState {
-        name: name.into(),
-        latency_us,
-        residency_us: Ok(latency_us * 3),
-        cpus: cpus.clone(),
-        disabled_on: CpuSet::new(),
-        default_disabled: false,
     }
 }
 

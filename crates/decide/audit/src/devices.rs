@@ -65,6 +65,24 @@ impl<'a> Devices<'a> {
         }
     }
 
+    /// A device's name as a title shows it: functions by what they carry, CPU groups in plain words.
+    pub(crate) fn shown(&self, name: &str) -> String {
+        if let Ok(address) = name.parse::<PciAddress>() {
+            return match (self.names(address), self.function(address).map(role)) {
+                ([one], _) => one.clone(),
+                (_, Some(Role::Nvme | Role::Storage)) => format!("controller {address}"),
+                (_, Some(Role::Network)) => format!("port {address}"),
+                (_, Some(Role::Gpu)) => format!("GPU {address}"),
+                _ => address.to_string(),
+            };
+        }
+        match name.strip_prefix("cpu ") {
+            Some(cpus) if cpus.contains(['-', ',']) => format!("CPUs {cpus}"),
+            Some(cpu) => format!("CPU {cpu}"),
+            None => name.to_owned(),
+        }
+    }
+
     /// The functions above `address`, the nearest first.
     pub(crate) fn above(&self, address: PciAddress) -> impl Iterator<Item = &'a Function> + '_ {
         let mut next = self.function(address).and_then(|function| function.parent);

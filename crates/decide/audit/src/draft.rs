@@ -129,7 +129,9 @@ impl Draft {
         self.devices.sort_by(|a, b| words::natural(a, b));
         self.evidence.truncate(MOST_EVIDENCE);
         let entry = context.catalogue.get(&self.id);
-        let named = words::names(&self.devices);
+        let shown: Vec<String> =
+            self.devices.iter().map(|name| context.devices.shown(name)).collect();
+        let named = words::names(&shown);
         if !self.devices.iter().all(|device| words::is_plain(device)) {
             // A name from a hostile capture must not become a command.
             self.by_hand.clear();

@@ -9,6 +9,7 @@ use setting::{
 };
 
 use crate::context::Context;
+use crate::devices::{Role, is_fast, role};
 use crate::draft::{Draft, first_effect, grouped};
 use crate::rules;
 use crate::tags;
@@ -49,13 +50,38 @@ pub(crate) fn applies(context: &Context<'_>, applies: &Applies, device: &BTreeSe
 fn judge(context: &Context<'_>, entry: &Setting, observation: &Observation) -> Option<Draft> {
     let wish = entry.wanted.for_goal(context.goal)?;
     // What is unknown is listed with its reason; a knob that is absent is no fault.
-    let value = observation.value.as_deref().ok()?;
+    let value = observation.value.as_deref().ok().filter(|value| !value.is_empty())?;
     let name = observation.device.as_deref().unwrap_or_default();
     let device = tags::of_device(context, entry.scope, name);
+    let idle = match entry.scope {
+        Scope::Function => !matters(context, name),
+        // A host adapter's port without a drive has nobody to wait for it.
+        Scope::ScsiHost => device.is_empty(),
+        _ => false,
+    };
+    if idle {
+        return None;
+    }
     if !applies(context, &entry.applies, &device) || satisfies(wish, form(entry), value)? {
         return None;
     }
     Some(draft(context, entry, observation, value, wish))
+}
+
+/// Whether a function is one whose link and power cost I/O: a drive, a GPU, a RAID or SAS
+/// controller, a port of 10 Gb/s or more. A management port may sleep.
+fn matters(context: &Context<'_>, name: &str) -> bool {
+    let function = name.parse().ok().and_then(|address| context.devices.function(address));
+    let Some(function) = function else { return false };
+    let mut ports =
+        context.machine.nics.iter().filter(|nic| nic.function == Some(function.address));
+    match role(function) {
+        Role::Nvme | Role::Gpu => true,
+        Role::Network => ports.any(is_fast),
+        // Class 01.04 is RAID, 01.07 SAS; 01.06, SATA, is part of the chipset as a rule.
+        Role::Storage => matches!(function.class.sub, 0x04 | 0x07),
+        Role::Bridge | Role::Other => false,
+    }
 }
 
 /// The form that values are compared in: a fact's words are text, its figures numbers.
@@ -111,7 +137,9 @@ fn draft(
 ) -> Draft {
     let severity = first_effect(entry, context.goal).map_or(Severity::Note, |effect| effect.impact);
     let of = if observation.device.is_some() { "{devices}: " } else { "" };
-    let title = format!("{of}{} is {value}, wanted {}", plain(&entry.title), wanted(wish));
+    let unit = unit(entry);
+    let title =
+        format!("{of}{}: {value}{unit}, wanted {}{unit}", plain(&entry.title), wanted(wish));
     let concluded = entry.observe.fact.as_deref().is_some_and(|fact| CONCLUDED.contains(&fact));
     let confidence = if concluded { Confidence::Likely } else { Confidence::Sure };
     let mut draft = Draft::new(&entry.id, severity, title)
@@ -123,6 +151,15 @@ fn draft(
         draft = draft.about(device);
     }
     draft.change(by_hand(entry, observation, &target(wish)))
+}
+
+/// The unit of a fact's number.
+fn unit(entry: &Setting) -> &'static str {
+    match entry.observe.fact.as_deref() {
+        Some("deepest-idle-us" | "rx-usecs") => " us",
+        Some("mps" | "mrrs" | "mtu") => " bytes",
+        _ => "",
+    }
 }
 
 /// A title without the full stop that some people end it with.

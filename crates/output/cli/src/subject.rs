@@ -34,14 +34,20 @@ pub(crate) fn audit(read: &Read, catalogue: &Catalogue, goal: Goal) -> Audit {
 
 /// The catalogue: built in, then the folders of the system and of the user, then `--catalogue`.
 pub(crate) fn catalogue(named: Option<&Path>) -> Result<Catalogue, Expected> {
-    let mut catalogue = Catalogue::built_in();
+    let mut files = Vec::new();
     for folder in own_folders().iter().map(PathBuf::as_path).filter(|folder| folder.is_dir()) {
-        catalogue = with_folder(catalogue, folder)?;
+        files.extend(entries(folder)?);
     }
-    match named {
-        Some(folder) => with_folder(catalogue, folder),
-        None => Ok(catalogue),
+    if let Some(folder) = named {
+        files.extend(entries(folder)?);
     }
+    if files.is_empty() {
+        return Ok(Catalogue::built_in());
+    }
+    Catalogue::with_folder(files).map_err(|complaints| {
+        let texts: Vec<_> = complaints.iter().map(ToString::to_string).collect();
+        Expected::usage(texts.join("\n"), "mend the entry, or take its file out of the folder")
+    })
 }
 
 fn own_folders() -> Vec<PathBuf> {
@@ -51,18 +57,15 @@ fn own_folders() -> Vec<PathBuf> {
     std::iter::once(PathBuf::from("/etc/nearside/catalogue")).chain(own).collect()
 }
 
-fn with_folder(catalogue: Catalogue, folder: &Path) -> Result<Catalogue, Expected> {
-    let entries = entries(folder).map_err(|error| {
+/// (file, text) of each TOML file of a folder, sorted by name.
+fn entries(folder: &Path) -> Result<Vec<(String, String)>, Expected> {
+    texts(folder).map_err(|error| {
         let what = format!("cannot read the catalogue folder {}: {error}", folder.display());
         Expected::precondition(what, "name a folder of TOML files, one a setting")
-    })?;
-    catalogue.with_entries(entries).map_err(|error| {
-        Expected::usage(error.to_string(), "mend the entry, or take its file out of the folder")
     })
 }
 
-/// (file, text) of each TOML file, sorted by name; links to elsewhere are read like files.
-fn entries(folder: &Path) -> std::io::Result<Vec<(String, String)>> {
+fn texts(folder: &Path) -> std::io::Result<Vec<(String, String)>> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));

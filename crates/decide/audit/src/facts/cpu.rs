@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Facts about CPUs: numbering, splitting, threads, features.
 
-use machine::{Fact, InterleavingState, Machine, Why};
+use machine::{Fact, Machine, Why};
 
 use super::{Answer, known, switch};
 use crate::context::Context;
@@ -48,13 +48,8 @@ fn sub_numa(machine: &Machine) -> Answer {
 }
 
 fn interleaving(machine: &Machine) -> Answer {
-    let interleaving = machine.node_interleaving();
-    let word = match interleaving.state {
-        InterleavingState::On => Some("on"),
-        InterleavingState::Off | InterleavingState::ByNature => Some("off"),
-        InterleavingState::Unknown => None,
-    };
-    Answer::machine(known(word), NODES, interleaving.why)
+    let (word, reason) = layout::interleaving(machine);
+    Answer::machine(known(word), NODES, reason)
 }
 
 fn smt(context: &Context<'_>) -> Answer {

@@ -6,9 +6,12 @@ use machine::{Drive, Fact, Managed, Why};
 use super::{Answer, switch};
 use crate::context::Context;
 
+/// What is asked of one device.
+type Ask = fn(&Context<'_>, &Drive) -> Fact<String>;
+
 /// Answers a fact about drives.
 pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
-    let (ask, file): (fn(&Context<'_>, &Drive) -> Fact<String>, &str) = match fact {
+    let (ask, file): (Ask, &str) = match fact {
         "apst" => (|_, drive| apst(drive), "device"),
         "drive-irqs" => (irqs, "device/device/msi_irqs"),
         "drive-queues" => (|_, drive| queues(drive), "mq"),

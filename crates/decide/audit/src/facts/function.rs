@@ -8,9 +8,12 @@ use crate::context::Context;
 use crate::devices;
 use crate::rules::pcie_link;
 
+/// What is asked of one device.
+type Ask = fn(&Context<'_>, &Function) -> Fact<String>;
+
 /// Answers a fact about functions.
 pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
-    let (ask, file): (fn(&Context<'_>, &Function) -> Fact<String>, &str) = match fact {
+    let (ask, file): (Ask, &str) = match fact {
         "link" => (|_, function| pcie_link::summary(function), "current_link_width"),
         "aspm" => (|_, function| aspm(function), "link"),
         "mps" => (|_, function| number(&function.config.mps), "config"),

@@ -8,9 +8,12 @@ use crate::context::Context;
 use crate::devices;
 use crate::rules::{mtu_path, nic_irq, rps, xps};
 
+/// What is asked of one device.
+type Ask = fn(&Context<'_>, &Nic) -> Fact<String>;
+
 /// Answers a fact about network ports.
 pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
-    let (ask, source): (fn(&Context<'_>, &Nic) -> Fact<String>, &str) = match fact {
+    let (ask, source): (Ask, &str) = match fact {
         "nic-irqs" => (nic_irq::summary, "/proc/irq/*/smp_affinity_list"),
         "rps" => (rps::summary, "queues/rx-*/rps_cpus"),
         "xps" => (xps::summary, "queues/tx-*/xps_cpus"),

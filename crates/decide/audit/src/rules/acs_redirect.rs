@@ -48,7 +48,7 @@ fn judge(context: &Context<'_>, switch: PciAddress, below: &[&Function]) -> Opti
     ports.first()?;
     let names: Vec<String> =
         below.iter().map(|function| context.devices.label(function.address)).collect();
-    let title = format!("{{devices}}: ACS sends what they exchange up to the root and back");
+    let title = "{devices}: ACS sends what they exchange up to the root and back";
     let because = format!(
         "{} share the switch {switch}; with the redirect on, a copy between them crosses the \
          switch's uplink twice instead of staying inside",

@@ -9,6 +9,9 @@ use setting::{Goal, Severity};
 
 use crate::context::Context;
 use crate::draft::Draft;
+use crate::words;
+
+const ID: &str = "command-line-overrides";
 
 /// An option found, and what it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +28,9 @@ enum Weight {
     /// The same whatever the goal.
     Always(Severity),
     /// Meant for low delay: a note for that goal, little for throughput, more for shared hosts.
-    Latency,
+    Spins,
+    /// Keeps idle states shallow: what both goals of dedicated machines want, much for shared ones.
+    Shallow,
 }
 
 /// Key, value (any where empty; one of its comma-separated parts else), weight, meaning.
@@ -50,7 +55,7 @@ const OPTIONS: &[Row] = &[
     (
         "idle",
         "poll",
-        Weight::Latency,
+        Weight::Spins,
         "keeps every idle CPU spinning: C-states of the firmware are \
       unused, the SMT sibling and turbo pay for it",
     ),
@@ -59,16 +64,16 @@ const OPTIONS: &[Row] = &[
     (
         "intel_idle.max_cstate",
         "",
-        Weight::Latency,
+        Weight::Shallow,
         "caps the C-states of intel_idle, whatever the firmware offers",
     ),
     (
         "processor.max_cstate",
         "",
-        Weight::Latency,
+        Weight::Shallow,
         "caps the C-states of acpi_idle, whatever the firmware offers",
     ),
-    ("cpuidle.off", "1", Weight::Latency, "switches the choice of idle states off"),
+    ("cpuidle.off", "1", Weight::Shallow, "switches the choice of idle states off"),
     ("intel_pstate", "disable", LOW, "hands frequency to another driver than the processor's own"),
     ("amd_pstate", "disable", LOW, "hands frequency to another driver than the processor's own"),
     ("cpufreq.off", "1", MEDIUM, "leaves frequency to the firmware alone"),
@@ -148,33 +153,65 @@ fn fakes(part: &str, word: &str) -> bool {
 fn severity(weight: Weight, goal: Goal) -> Severity {
     match (weight, goal) {
         (Weight::Always(severity), _) => severity,
-        (Weight::Latency, Goal::Latency) => Severity::Note,
-        (Weight::Latency, Goal::Throughput) => Severity::Low,
-        (Weight::Latency, Goal::Balanced) => Severity::Medium,
+        (Weight::Spins, Goal::Latency) => Severity::Note,
+        (Weight::Spins, Goal::Throughput) => Severity::Low,
+        (Weight::Shallow, Goal::Latency | Goal::Throughput) => Severity::Note,
+        (Weight::Spins | Weight::Shallow, Goal::Balanced) => Severity::Medium,
     }
 }
 
-/// One finding an option.
+/// One finding for each option that matters, one for all that matter little.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     let line = &context.machine.host.command_line;
     let found = judged(line, context.goal);
     let found = found.into_iter().filter(|option| is_worth(context, option));
-    found.map(|option| draft(context, &option)).collect()
+    let (much, little): (Vec<_>, Vec<_>) =
+        found.partition(|option| option.severity >= Severity::Medium);
+    let mut drafts: Vec<Draft> = much.iter().map(|option| draft(context, option)).collect();
+    match little.as_slice() {
+        [] => {}
+        [one] => drafts.push(draft(context, one)),
+        several => drafts.extend(together(context, several)),
+    }
+    drafts
+}
+
+fn together(context: &Context<'_>, options: &[Override]) -> Option<Draft> {
+    let severity = options.iter().map(|option| option.severity).max()?;
+    let texts: Vec<&str> = options.iter().map(|option| option.text.as_str()).collect();
+    let said = options.iter().map(|option| format!("{} {}", option.text, short(option.means)));
+    let title = format!(
+        "{} on the kernel's command line override the firmware: {}",
+        words::count(options.len(), "option"),
+        texts.join(", ")
+    );
+    let lines = options.iter().map(|option| by_hand(&option.text));
+    let draft = Draft::new(ID, severity, title)
+        .values(texts.join(" "), "without them")
+        .because(said.collect::<Vec<_>>().join("; "))
+        .change(lines);
+    let line = &context.machine.host.command_line.text;
+    Some(draft.evidence("/proc/cmdline", around(line, texts.first()?)))
+}
+
+fn by_hand(text: &str) -> String {
+    format!("# take {text} off the kernel's command line, then reboot")
 }
 
 /// What a guest's memory and CPUs are is its host's choice; what is no loss is not worth a note.
 fn is_worth(context: &Context<'_>, option: &Override) -> bool {
-    let is_placement = option.text.starts_with("numa=off");
+    let placement = option.text.starts_with("numa=off");
     let quiet = option.severity == Severity::Note
         && (context.is_guest() || context.is("desktop") || option.text == "mitigations=off");
-    !quiet && !(is_placement && context.places.packages().len() < 2)
+    let pointless = placement && context.places.packages().len() < 2;
+    !(quiet || pointless)
 }
 
 fn draft(context: &Context<'_>, option: &Override) -> Draft {
     let text = &option.text;
     let line = &context.machine.host.command_line.text;
     Draft::new(
-        "command-line-overrides",
+        ID,
         option.severity,
         format!("{text} on the kernel's command line {}", short(option.means)),
     )

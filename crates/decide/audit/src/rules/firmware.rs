@@ -21,6 +21,7 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     drafts.extend(no_nodes(context));
     drafts.extend(overlapping(context));
     drafts.extend(split_cards(context));
+    drafts.extend(context.machine.functions.iter().filter_map(|function| moved(context, function)));
     drafts
 }
 
@@ -28,12 +29,19 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
 /// so when its host gives them a place, which few do.
 pub(crate) fn tells_no_nodes(context: &Context<'_>) -> bool {
     let functions = &context.machine.functions;
-    let told = functions.iter().filter(|function| function.node_from == NodeFrom::Own).count();
+    let silent = functions.iter().filter(|function| is_nowhere(context, function)).count();
     // A damaged or odd capture may leave one or two with a node of their own.
     context.places.has_far_nodes()
         && !context.is_guest()
         && functions.len() >= 4
-        && told * 20 <= functions.len()
+        && (functions.len() - silent) * 20 <= functions.len()
+}
+
+/// Whether the kernel says -1 of a function: then it counts the CPUs of all nodes as local
+/// (arch/x86/include/asm/topology.h, `cpumask_of_node`). A tree that lacks `numa_node` shows no
+/// node either, and says nothing of the firmware.
+pub(crate) fn is_nowhere(context: &Context<'_>, function: &Function) -> bool {
+    function.node_from != NodeFrom::Own && context.places.nodes_of(&function.local_cpus).len() > 1
 }
 
 fn no_nodes(context: &Context<'_>) -> Option<Draft> {
@@ -41,7 +49,7 @@ fn no_nodes(context: &Context<'_>) -> Option<Draft> {
         return None;
     }
     let functions = &context.machine.functions;
-    let silent = functions.iter().filter(|function| function.node_from != NodeFrom::Own).count();
+    let silent = functions.iter().filter(|function| is_nowhere(context, function)).count();
     let because = format!(
         "{silent} of {} say numa_node -1 on a machine with {}: drivers put their memory and \
          interrupts anywhere, and nobody can tell which CPUs are near",
@@ -51,8 +59,7 @@ fn no_nodes(context: &Context<'_>) -> Option<Draft> {
     let mut draft = Draft::new(ID, Severity::Medium, "firmware tells no node for its PCI devices")
         .values(format!("-1 for {silent} of {}", functions.len()), "a node for each root complex")
         .because(because);
-    for function in functions.iter().filter(|function| function.node_from != NodeFrom::Own).take(4)
-    {
+    for function in functions.iter().filter(|function| is_nowhere(context, function)).take(4) {
         draft =
             draft.evidence(format!("/sys/bus/pci/devices/{}/numa_node", function.address), "-1");
     }
@@ -137,4 +144,34 @@ fn split(context: &Context<'_>, functions: &[&Function]) -> Draft {
             draft.evidence(format!("/sys/bus/pci/devices/{}/numa_node", function.address), node);
     }
     draft
+}
+
+/// A device on another node than the bridge that it hangs from: one of the two is wrong.
+fn moved(context: &Context<'_>, function: &Function) -> Option<Draft> {
+    let own = |function: &Function| function.node.filter(|_| function.node_from == NodeFrom::Own);
+    let bridge = context.devices.above(function.address).find(|above| own(above).is_some())?;
+    let (node, above) = (own(function)?, own(bridge)?);
+    if node == above || context.is_guest() || function.address.function != 0 {
+        return None;
+    }
+    let because = format!(
+        "{{devices}} says node {node}, the port {} that it hangs from says node {above}: one of them \
+         is wrong, and work placed by the wrong one is far away",
+        bridge.address
+    );
+    let draft = Draft::new(
+        ID,
+        Severity::Medium,
+        format!("{{devices}}: told to be on node {node}, below a port on node {above}"),
+    )
+    .about(context.devices.label(function.address))
+    .values(format!("node {node}"), format!("node {above}, or the other way round"))
+    .confidence(Confidence::Likely)
+    .because(because);
+    let path = |at| format!("/sys/bus/pci/devices/{at}/numa_node");
+    Some(
+        draft
+            .evidence(path(function.address), node.to_string())
+            .evidence(path(bridge.address), above.to_string()),
+    )
 }

@@ -4,18 +4,18 @@
 //! Not flagged: front-side-bus machines, which have one node by nature; guests, whose host decides;
 //! `numa=off`, which the rule on the command line names.
 
-use machine::InterleavingState;
 use setting::{Confidence, Severity};
 
 use crate::context::Context;
 use crate::draft::Draft;
+use crate::layout;
 use crate::words;
 
 /// One finding for the machine.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     let (packages, nodes) = (context.places.packages(), context.places.nodes());
-    let state = context.machine.node_interleaving().state;
-    if state != InterleavingState::On || context.is("desktop") {
+    let (state, _) = layout::interleaving(context.machine);
+    if state != Some("on") || context.is("desktop") {
         return Vec::new();
     }
     // Several domains in the SRAT and one node would be the kernel's doing.

@@ -83,10 +83,18 @@ fn is_drive(function: &Function) -> bool {
 }
 
 fn is_fast_card(function: &Function) -> bool {
-    let lanes = function.link.as_ref().and_then(|link| link.own.width.clone().ok()).unwrap_or(0);
+    let link = function.link.as_ref();
+    let lanes = link.and_then(|link| link.own.width.clone().ok()).unwrap_or(0);
     role(function) == Role::Network
         && function.driver.is_some()
         && function.physical_function.is_none()
         && function.address.function == 0
-        && lanes >= FAST_CARD_LANES
+        && (lanes >= FAST_CARD_LANES || is_fast_by_name(&function.names.device))
+}
+
+/// `Ethernet Controller XXV710 for 25GbE SFP28`: pci.ids names the rate of most fast cards.
+fn is_fast_by_name(name: &str) -> bool {
+    ["10GbE", "25GbE", "40GbE", "50GbE", "100GbE", "200GbE", "ConnectX"]
+        .iter()
+        .any(|rate| name.contains(rate))
 }

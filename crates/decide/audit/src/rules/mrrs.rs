@@ -1,48 +1,70 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Max read request size of fast network cards.
+//! Max read request size of NVMe drives and fast network cards.
 //!
-//! Not flagged: drives and GPUs, which do well with 512, slower ports, guests.
+//! Not flagged: GPUs, slower ports, guests, desktops.
 
-use machine::NicKind;
+use machine::{Function, Nic, NicKind};
 use setting::Severity;
-use units::{BitRate, PciAddress};
+use units::BitRate;
 
 use crate::context::Context;
+use crate::devices::{self, Role, role};
 use crate::draft::Draft;
 
-/// From this line rate on, a card needs large reads to keep its transmit side busy.
-const FROM: BitRate = BitRate(100_000_000_000);
-/// The largest size there is (PCI Express Base Specification, device control bits 14:12).
-const BEST: u16 = 4096;
+/// From this line rate on, makers of cards advise the largest reads.
+const FASTEST: BitRate = BitRate(100_000_000_000);
+/// Bytes; the largest size there is (PCI Express Base Specification,
+/// device control bits 14:12).
+const MOST: u16 = 4096;
+/// Bytes; what the rest needs.
+const ENOUGH: u16 = 512;
 
-/// Findings: one a port, alike ones grouped.
+/// Findings: one a function, alike ones grouped.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
-    if context.is_guest() {
+    if context.is_guest() || context.is("desktop") {
         return Vec::new();
     }
-    let nics = context.machine.nics.iter();
-    let fast = nics.filter(|nic| {
-        nic.kind == NicKind::Physical && nic.speed.as_ref().is_ok_and(|speed| *speed >= FROM)
-    });
-    fast.filter_map(|nic| judge(context, &nic.name, nic.function?)).collect()
+    let functions = context.machine.functions.iter();
+    let worth = functions.filter(|function| function.physical_function.is_none());
+    worth.filter_map(|function| judge(context, function)).collect()
 }
 
-fn judge(context: &Context<'_>, name: &str, address: PciAddress) -> Option<Draft> {
-    let now = *context.devices.function(address)?.config.mrrs.as_ref().ok()?;
-    if now >= BEST {
+/// Bytes that a function should ask for at a time; none where it does not matter.
+fn wanted(context: &Context<'_>, function: &Function) -> Option<u16> {
+    let carries =
+        |nic: &&Nic| nic.function == Some(function.address) && nic.kind == NicKind::Physical;
+    match role(function) {
+        Role::Nvme => Some(ENOUGH),
+        Role::Network => {
+            let mut nics = context.machine.nics.iter().filter(carries);
+            let fast = nics.find(|nic| devices::is_fast(nic))?;
+            let fastest = fast.speed.as_ref().is_ok_and(|speed| *speed >= FASTEST);
+            Some(if fastest { MOST } else { ENOUGH })
+        }
+        _ => None,
+    }
+}
+
+fn judge(context: &Context<'_>, function: &Function) -> Option<Draft> {
+    let wanted = wanted(context, function)?;
+    let now = *function.config.mrrs.as_ref().ok()?;
+    if now >= wanted {
         return None;
     }
+    let address = function.address;
     let because = format!(
-        "{name} fetches what it sends in reads of {now} bytes: more of them are on their way at a time than need be"
+        "reads of memory ask for {now} bytes at a time: more of them must be on their way at once to \
+         keep the link full"
     );
-    let draft = Draft::new(
-        "pcie-mrrs",
-        Severity::Low,
-        format!("{{devices}}: reads at most {now} bytes at a time"),
-    )
-    .about(name)
-    .values(now.to_string(), BEST.to_string())
-    .because(because)
-    .evidence(format!("/sys/bus/pci/devices/{address}/config"), format!("DevCtl MaxReadReq {now}"));
-    Some(draft.change([format!("setpci -s {address} CAP_EXP+8.w=5000:7000")]))
+    let title = format!("{{devices}}: reads at most {now} bytes at a time");
+    let draft = Draft::new("pcie-mrrs", Severity::Low, title)
+        .about(context.devices.label(address))
+        .values(now.to_string(), wanted.to_string())
+        .because(because)
+        .evidence(
+            format!("/sys/bus/pci/devices/{address}/config"),
+            format!("DevCtl MaxReadReq {now}"),
+        );
+    let bits = if wanted == MOST { "5000" } else { "2000" };
+    Some(draft.change([format!("setpci -s {address} CAP_EXP+8.w={bits}:7000")]))
 }

@@ -12,29 +12,66 @@ use crate::context::Context;
 use crate::devices::{Role, is_held, is_integrated, role};
 use crate::draft::Draft;
 
-/// One finding for all of them.
+const ID: &str = "device-node-unknown";
+
+/// One finding for those that nothing tells of, one for those that a bridge tells of.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     if !context.places.has_far_nodes() || firmware::tells_no_nodes(context) {
         return Vec::new();
     }
-    let functions = context.machine.functions.iter();
-    let unknown: Vec<&Function> =
-        functions.filter(|function| function.node.is_none() && is_worth(function)).collect();
-    if unknown.is_empty() {
-        return Vec::new();
+    let functions = context.machine.functions.iter().filter(|function| is_worth(function));
+    let nowhere = functions.filter(|function| firmware::is_nowhere(context, function));
+    let (unknown, inferred): (Vec<_>, Vec<_>) =
+        nowhere.partition(|function| function.node.is_none());
+    let mut drafts = Vec::new();
+    if !unknown.is_empty() {
+        drafts.push(draft(context, &unknown));
     }
+    if !context.is_guest() {
+        drafts.extend(inferred.iter().map(|function| untold(context, function)));
+    }
+    drafts
+}
+
+fn draft(context: &Context<'_>, unknown: &[&Function]) -> Draft {
     // In a guest the host decides, and the guest's own map may not be that of the hardware.
     let severity = if context.is_guest() { Severity::Note } else { Severity::Medium };
-    let mut draft = Draft::new("device-node-unknown", severity, "{devices}: node unknown")
-        .about_all(unknown.iter().map(|function| context.devices.label(function.address)))
+    let labels = unknown.iter().map(|function| context.devices.label(function.address));
+    let mut draft = Draft::new(ID, severity, "{devices}: node unknown")
+        .about_all(labels)
         .confidence(Confidence::Sure)
         .values("-1", "the node of its root complex")
-        .because("neither {devices} nor a bridge above tells its node, so that neither the kernel nor a person can place work near");
+        .because(
+            "neither {devices} nor a bridge above tells its node, so that neither the kernel nor a \
+             person can place work near",
+        );
     for function in unknown.iter().take(8) {
-        draft =
-            draft.evidence(format!("/sys/bus/pci/devices/{}/numa_node", function.address), "-1");
+        draft = draft.evidence(path(function), "-1");
     }
-    vec![draft]
+    draft
+}
+
+/// The port above tells, but the kernel goes by the device's own word.
+fn untold(context: &Context<'_>, function: &Function) -> Draft {
+    let node = function.node.map_or_else(String::new, |node| node.to_string());
+    let because = format!(
+        "the kernel takes {{devices}} to be on no node, so that its driver's memory and interrupts \
+         go anywhere; the ports above it are on node {node}"
+    );
+    Draft::new(ID, Severity::Low, format!("{{devices}}: tells no node, and hangs on node {node}"))
+        .about(context.devices.label(function.address))
+        .confidence(Confidence::Likely)
+        .values("-1", node)
+        .because(because)
+        .evidence(path(function), "-1")
+        .evidence(
+            format!("/sys/bus/pci/devices/{}/local_cpulist", function.address),
+            function.local_cpus.to_string(),
+        )
+}
+
+fn path(function: &Function) -> String {
+    format!("/sys/bus/pci/devices/{}/numa_node", function.address)
 }
 
 /// Drives and ports; the chipset's own SATA and network functions are slow and on no node's side.

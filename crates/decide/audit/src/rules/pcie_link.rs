@@ -132,19 +132,18 @@ fn trained_low(
     let share = now.rate().0 / best.rate().0;
     let severity = if share < 0.7 { Severity::High } else { Severity::Medium };
     let alike = all_alike(context, function, now);
-    let mut cause =
-        "both ends could do more, so it is the training: a bad contact or cable, a dirty \
-                     slot, or a damaged lane"
-            .to_owned();
-    if let Some(count) = alike {
-        cause = format!(
+    let cause = match alike {
+        _ if context.is_guest() => "both ends could do more, as far as a guest can see".to_owned(),
+        None => "both ends could do more, so it is the training: a bad contact or cable, a dirty \
+                 slot, or a damaged lane"
+            .to_owned(),
+        Some(count) => format!(
             "both ends could do more, and all {count} functions of this model run so: more likely a \
              speed limit in the firmware's set-up than a bad contact"
-        );
-    }
+        ),
+    };
     let because = format!(
-        "{} could carry {} a direction and carries {} ({:.0} %); {cause}",
-        "the link",
+        "the link could carry {} a direction and carries {} ({:.0} %); {cause}",
         best.rate(),
         now.rate(),
         share * 100.0

@@ -34,7 +34,7 @@ fn of_drive(context: &Context<'_>, drive: &Drive) -> Option<Draft> {
     let queues = usize::try_from(path.queues).ok()?;
     let online = context.machine.cpus.online.len();
     let node =
-        path.node.and_then(|node| context.places.cpus(node)).map_or(online, units::CpuSet::len);
+        path.node.and_then(|node| context.places.near(node)).map_or(online, units::CpuSet::len);
     if queues == 0 || queues >= node {
         return None;
     }
@@ -47,7 +47,7 @@ fn of_drive(context: &Context<'_>, drive: &Drive) -> Option<Draft> {
         return None;
     }
     let because = format!(
-        "{} for {online} CPUs ({node} on the drive's node): CPUs that share a queue wait for each \
+        "{} for {online} CPUs ({node} cores on the drive's node): CPUs that share a queue wait for each \
          other; the count is what the drive grants, less where vectors are short",
         words::count(queues, "queue")
     );
@@ -55,7 +55,7 @@ fn of_drive(context: &Context<'_>, drive: &Drive) -> Option<Draft> {
     let draft = Draft::new(
         ID,
         severity,
-        format!("{{devices}}: {} for {node} near CPUs", words::count(queues, "queue")),
+        format!("{{devices}}: {} for {node} near cores", words::count(queues, "queue")),
     )
     .about(&drive.name)
     .confidence(Confidence::Likely)

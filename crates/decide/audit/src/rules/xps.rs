@@ -59,7 +59,7 @@ fn crossed<'a>(context: &Context<'_>, nic: &'a Nic) -> Vec<Crossed<'a>> {
         let taken = context.target(irq);
         let (from, to) = (context.places.nodes_of(users), context.places.nodes_of(&taken));
         let apart = !from.is_empty() && !to.is_empty() && from.is_disjoint(&to);
-        apart.then(|| Crossed { number, users, irq: irq.number, taken })
+        apart.then_some(Crossed { number, users, irq: irq.number, taken })
     };
     let queues = nic.tx_queues.iter();
     queues.filter_map(|queue| check(queue.number, queue.xps.as_ref().ok()?)).collect()

@@ -66,6 +66,7 @@ fn a_device_without_a_node_is_found_where_others_have_one() {
     let mut machine = bench::healthy();
     machine.functions[0].node = None;
     machine.functions[0].node_from = NodeFrom::Unknown;
+    machine.functions[0].local_cpus = machine.cpus.online.clone();
     let finding = one(&machine, "device-node-unknown");
     assert_eq!(finding.device.as_deref(), Some("nvme0n1"));
     assert_eq!(finding.evidence[0].content, "-1");
@@ -78,6 +79,11 @@ fn firmware_that_tells_no_node_is_named_once() {
     for function in &mut machine.functions {
         function.node = None;
         function.node_from = NodeFrom::Unknown;
+    }
+    // A tree without `numa_node` files says nothing of the firmware.
+    assert_eq!(of(&machine, "misleading-firmware"), []);
+    for function in &mut machine.functions {
+        function.local_cpus = set("0-31");
     }
     assert_eq!(one(&machine, "misleading-firmware").observed, "-1 for 10 of 10");
     assert_eq!(of(&machine, "device-node-unknown"), []);
@@ -100,4 +106,32 @@ fn overlapping_nodes_and_split_cards_are_found() {
     assert_eq!(finding.observed, "nodes 0 and 1");
     machine.functions.last_mut().unwrap().node = Some(NodeId(0));
     assert_eq!(of(&machine, "misleading-firmware"), []);
+}
+
+#[test]
+fn a_device_on_another_node_than_its_port_is_found() {
+    let mut machine = bench::healthy();
+    machine.functions.push(bench::bridge(0x01, machine::PortKind::Root, None));
+    machine.functions.retain(|function| function.address.bus <= 0x13);
+    assert_eq!(of(&machine, "misleading-firmware"), []);
+    machine.functions[2].node = Some(NodeId(1));
+    let finding = one(&machine, "misleading-firmware");
+    assert_eq!(finding.title, "nvme2n1: told to be on node 1, below a port on node 0");
+}
+
+#[test]
+fn a_device_placed_by_its_port_alone_is_a_small_matter() {
+    let mut machine = bench::healthy();
+    machine.functions[0].node_from = NodeFrom::Parent;
+    machine.functions[0].local_cpus = machine.cpus.online.clone();
+    let finding = one(&machine, "device-node-unknown");
+    assert_eq!((finding.severity, finding.wanted.as_str()), (Severity::Low, "0"));
+}
+
+#[test]
+fn an_offline_node_is_no_interleaving() {
+    let mut machine = bench::bare(2, 1, 8, Order::Linear);
+    machine.nodes.remove(0);
+    machine.cpus.threads.iter_mut().take(8).for_each(|thread| thread.node = None);
+    assert_eq!(of(&machine, "node-interleaving"), []);
 }

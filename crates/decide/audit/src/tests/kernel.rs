@@ -64,3 +64,14 @@ fn the_same_option_twice_is_one_finding() {
     bench::option(&mut machine, "nosmt", None);
     assert_eq!(of(&machine, "command-line-overrides").len(), 1);
 }
+
+#[test]
+fn options_that_matter_little_are_one_finding() {
+    let mut machine = bench::healthy();
+    bench::option(&mut machine, "idle", Some("poll"));
+    bench::option(&mut machine, "intel_idle.max_cstate", Some("0"));
+    bench::option(&mut machine, "numa", Some("off"));
+    let found = of(&machine, "command-line-overrides");
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[1].observed, "idle=poll intel_idle.max_cstate=0");
+}

@@ -54,6 +54,26 @@ fn a_healthy_machine_has_no_findings() {
 }
 
 #[test]
+fn a_healthy_machine_has_no_findings_by_the_whole_catalogue() {
+    let machine = bench::healthy();
+    let catalogue = Catalogue::built_in();
+    for goal in [Goal::Throughput, Goal::Latency, Goal::Balanced] {
+        let subject = Subject { machine: &machine, observations: &[], catalogue: &catalogue, goal };
+        let mut findings = audit(&subject).findings;
+        findings.retain(|finding| finding.severity > setting::Severity::Note);
+        assert_eq!(findings, [], "{goal:?}");
+    }
+}
+
+#[test]
+fn every_rule_has_its_entry() {
+    let catalogue = Catalogue::built_in();
+    for id in crate::rules::ids() {
+        assert!(catalogue.get(id).is_some(), "the catalogue lacks {id}");
+    }
+}
+
+#[test]
 fn an_empty_machine_has_no_findings() {
     assert_eq!(all(&Machine::default(), Goal::Throughput), []);
 }

@@ -3,6 +3,8 @@
 
 use audit::Audit as Outcome;
 use catalogue::Catalogue;
+use machine::Machine;
+use report::findings::{Detail, Found};
 use setting::{Finding, Goal, Severity};
 
 use crate::args::{Audit, Common};
@@ -12,16 +14,20 @@ use crate::{source, subject, terminal};
 pub(crate) fn run(common: &Common, audit: &Audit) -> Result<Ended, Expected> {
     let catalogue = subject::catalogue(common.catalogue.as_deref())?;
     audit.only.iter().try_for_each(|id| known(&catalogue, id))?;
-    let root = source::open(common)?;
-    let read = subject::read(&*root, &catalogue);
+    let source = source::open(common)?;
+    let read = subject::read(&*source.root, &catalogue);
     let goal = Goal::from(audit.goal);
     let mut outcome = subject::audit(&read, &catalogue, goal);
-    select(&mut outcome, audit);
+    select(&mut outcome, &read.machine, audit);
+    let unknown = &read.machine.unknown;
+    let Outcome { settings, findings } = &outcome;
     if common.json {
-        terminal::document(&report::json::audit(&read.machine, &outcome.settings, &outcome.findings, goal))?;
+        terminal::document(&report::json::audit(goal, settings, findings, unknown))?;
     } else {
+        let found = Found { goal, findings, observations: settings, unknown };
+        let detail = if audit.verbose { Detail::Full } else { Detail::Brief };
         let style = terminal::style(common.color);
-        terminal::answer(&report::findings::draw(&read.machine, &outcome.findings, goal, &style))?;
+        terminal::answer(&report::findings::draw(&found, detail, &style))?;
     }
     Ok(ended(&outcome.findings, audit.fail_on.map(Severity::from)))
 }
@@ -37,12 +43,12 @@ fn known(catalogue: &Catalogue, id: &str) -> Result<(), Expected> {
 }
 
 /// Keeps what `--only` and `--device` name.
-fn select(outcome: &mut Outcome, audit: &Audit) {
-    let wanted = |id: &String| audit.only.is_empty() || audit.only.contains(id);
+fn select(outcome: &mut Outcome, machine: &Machine, asked: &Audit) {
+    let wanted = |id: &String| asked.only.is_empty() || asked.only.contains(id);
     outcome.findings.retain(|finding| wanted(&finding.id));
     outcome.settings.retain(|observation| wanted(&observation.setting));
-    if let Some(device) = &audit.device {
-        outcome.findings.retain(|finding| finding.device.as_ref() == Some(device));
+    if let Some(device) = &asked.device {
+        outcome.findings.retain(|finding| audit::is_about(finding, machine, device));
         outcome.settings.retain(|observation| observation.device.as_ref() == Some(device));
     }
 }

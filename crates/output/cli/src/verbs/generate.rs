@@ -17,7 +17,8 @@ pub(crate) fn run(generate: &Generate) -> Result<Ended, Expected> {
         Generate::Complete { shell } => terminal::answer(&completions(*shell)?)?,
         Generate::Schema { document } => terminal::answer(&schema(document)?)?,
         Generate::Machine { name: None, .. } => {
-            terminal::answer(&synthetic::names().join("\n"))?;
+            let names: Vec<_> = synthetic::names().collect();
+            terminal::answer(&names.join("\n"))?;
         }
         Generate::Machine { name: Some(name), folder } => machine(name, folder.as_deref())?,
     }
@@ -61,7 +62,7 @@ fn completions(shell: clap_complete::Shell) -> Result<String, Expected> {
 
 fn schema(document: &str) -> Result<String, Expected> {
     let file = format!("{}.json", document.replace('/', "-"));
-    let schemas = report::schemas();
+    let schemas = report::json::schemas();
     let found = schemas.iter().find(|(name, _)| *name == file).map(|(_, text)| text.clone());
     found.ok_or_else(|| {
         let known: Vec<_> = schemas.iter().map(|(name, _)| document_of(name)).collect();
@@ -81,12 +82,12 @@ fn machine(name: &str, folder: Option<&Path>) -> Result<(), Expected> {
     let Some(folder) = folder else {
         return Err(Expected::usage("no folder to write to is named", "name a new folder"));
     };
-    let root = source::machine(name)?;
+    let machine = source::machine(name)?;
     std::fs::create_dir(folder).map_err(|error| {
         let what = format!("cannot make the folder {}: {error}", folder.display());
         Expected::precondition(what, "name a folder that does not exist, in one that does")
     })?;
-    root.write_to(folder).map_err(|error| {
+    machine.tree().write_to(folder).map_err(|error| {
         Expected::precondition(format!("cannot write into {}: {error}", folder.display()), "")
     })
 }

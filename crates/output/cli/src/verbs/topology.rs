@@ -10,8 +10,8 @@ use crate::expected::{Ended, Expected};
 use crate::{source, terminal};
 
 pub(crate) fn run(common: &Common, topology: &Topology) -> Result<Ended, Expected> {
-    let root = source::open(common)?;
-    let machine = linux::read(&*root);
+    let source = source::open(common)?;
+    let machine = linux::read(&*source.root);
     if let Some(file) = &topology.view.svg {
         return picture(&machine, file);
     }
@@ -33,24 +33,21 @@ fn draw(machine: &Machine, common: &Common, topology: &Topology) -> Result<Strin
         return Ok(report::lanes::draw(machine, &style));
     }
     if let Some(device) = irqs {
-        return report::irqs::draw(machine, device, &style).ok_or_else(|| no_device(machine, device));
+        return report::irqs::draw(machine, device, &style).map_err(no_device);
     }
     if let Some(device) = near {
-        return report::near::draw(machine, device, &style).ok_or_else(|| no_device(machine, device));
+        return report::near::draw(machine, device, &style).map_err(no_device);
     }
     if let Some([a, b]) = path.as_deref() {
-        return report::path::draw(machine, a, b, &style).ok_or_else(|| no_device(machine, a));
+        return report::path::draw(machine, a, b, &style).map_err(no_device);
     }
     Ok(report::topology::draw(machine, &style))
 }
 
-fn no_device(machine: &Machine, device: &str) -> Expected {
-    let names = machine.drives.iter().map(|drive| &drive.name);
-    let names = names.chain(machine.nics.iter().map(|nic| &nic.name));
-    let some: Vec<&str> = names.map(String::as_str).take(12).collect();
+fn no_device(unknown: report::UnknownDevice) -> Expected {
     Expected::usage(
-        format!("no device of this machine is called {device:?}"),
-        format!("name a drive, NIC, GPU or PCI address; some are: {}", some.join(", ")),
+        format!("this machine has no device called {:?}", unknown.asked),
+        format!("name a drive, NIC, GPU or PCI address; there are {}", unknown.known),
     )
 }
 

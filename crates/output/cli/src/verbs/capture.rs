@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `nearside capture`: what the readers ask, saved in one file.
+
+use std::fs;
+use std::path::Path;
+
+use machine::Machine;
+use root::{About, Overwrite, Recorder, Redactor};
+
+use crate::args::{Capture, Common};
+use crate::expected::{Ended, Expected};
+use crate::source::{Kind, Source};
+use crate::verbs::screen;
+use crate::{source, subject, terminal};
+
+pub(crate) fn run(common: &Common, capture: &Capture) -> Result<Ended, Expected> {
+    refuse_early(capture)?;
+    let catalogue = subject::catalogue(common.catalogue.as_deref())?;
+    let mut redactor = redactor(capture)?;
+    let source = source::open(common)?;
+    let recorder = Recorder::new(&*source.root);
+    let read = subject::read(&recorder, &catalogue);
+    let about = about(&source, &read.machine, redactor.is_some());
+    let overwrite = if capture.force { Overwrite::Replace } else { Overwrite::Never };
+    let written = recorder
+        .into_record()
+        .save(&capture.output, &about, redactor.as_mut(), overwrite)
+        .map_err(|error| cannot_write(&capture.output, &error))?;
+    let file = capture.output.display();
+    let kept = if redactor.is_some() { "redacted" } else { "NOT redacted" };
+    terminal::hint(&format!("saved {} files and folders to {file}, {kept}", written.entries));
+    terminal::hint(&format!("replay it: nearside --from {file}"));
+    // What this pass saw, so that a replay can be held against it.
+    if common.json { screen::show(common, &read, &catalogue) } else { Ok(Ended::Well) }
+}
+
+/// The capture of a capture is of the same machine at the same time.
+fn about(source: &Source, machine: &Machine, redacted: bool) -> About {
+    let now = || match source.kind {
+        Kind::Live => jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        Kind::Replayed => String::new(),
+    };
+    let before = source.about.as_ref();
+    About {
+        nearside: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: machine.host.kernel.clone().unwrap_or_default(),
+        time: before.map_or_else(now, |about| about.time.clone()),
+        redacted: redacted || before.is_some_and(|about| about.redacted),
+    }
+}
+
+/// Reading a machine for nothing is a pity.
+fn refuse_early(capture: &Capture) -> Result<(), Expected> {
+    if !capture.force && capture.output.symlink_metadata().is_ok() {
+        return Err(cannot_write(&capture.output, &std::io::ErrorKind::AlreadyExists.into()));
+    }
+    Ok(())
+}
+
+fn cannot_write(file: &Path, error: &std::io::Error) -> Expected {
+    let help = match error.kind() {
+        std::io::ErrorKind::AlreadyExists => "name another with --output, or give --force",
+        _ => "name a file in a folder that you may write to, with --output",
+    };
+    Expected::precondition(format!("cannot write {}: {error}", file.display()), help)
+}
+
+fn redactor(capture: &Capture) -> Result<Option<Redactor>, Expected> {
+    if capture.no_redact {
+        return Ok(None);
+    }
+    let Some(file) = &capture.key_file else {
+        let random = Redactor::random().map_err(|error| {
+            Expected::precondition(format!("no random numbers for the key: {error}"), "")
+        });
+        return random.map(Some);
+    };
+    let help = "a key file holds 32 bytes: head -c 32 /dev/urandom > FILE";
+    let key = fs::read(file).map_err(|error| {
+        Expected::precondition(format!("cannot read the key {}: {error}", file.display()), help)
+    })?;
+    let key: [u8; 32] = key.as_slice().try_into().map_err(|_| {
+        let what = format!("the key {} holds {} bytes", file.display(), key.len());
+        Expected::usage(what, help)
+    })?;
+    Ok(Some(Redactor::new(key)))
+}
