@@ -42,11 +42,16 @@ fn main() {
 }
 
 /// The arguments that choose each machine of an archive.
-fn machines(archive: &Path) -> Result<Vec<Vec<String>>, Failed> {
+fn machines(archive: &Path) -> Machines {
     let from = vec!["--from".to_owned(), archive.display().to_string()];
-    let names = root::roots(archive).map_err(failed)?;
-    let with = |name: &String| [from.clone(), vec!["--machine".to_owned(), name.clone()]].concat();
-    Ok(if names.len() > 1 { names.iter().map(with).collect() } else { vec![from] })
+    match root::open(archive, None) {
+        Ok(_) => Ok(vec![from]),
+        Err(root::OpenError::Several { roots, .. }) => {
+            let with = |name| [from.clone(), vec!["--machine".to_owned(), name]].concat();
+            Ok(roots.into_iter().map(with).collect())
+        }
+        Err(error) => Err(failed(error)),
+    }
 }
 
 type Machines = Result<Vec<Vec<String>>, Failed>;

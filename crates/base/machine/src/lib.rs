@@ -14,6 +14,7 @@
 
 mod block;
 mod cpu;
+mod diff;
 mod fact;
 mod function;
 mod host;
@@ -31,6 +32,7 @@ mod sub_numa;
 
 pub use block::{Controller, Drive, DriveKind, HiddenBy, Queue, Volume, VolumeKind};
 pub use cpu::{Cache, CacheKind, CoreKind, Cpus, Smt, Thread};
+pub use diff::Difference;
 pub use fact::{Fact, Trouble, Why};
 pub use function::{
     Aspm, ConfigSpace, Function, Link, LinkSide, Names, NodeFrom, PciClass, PortKind,

@@ -118,7 +118,7 @@ fn affinity(root: &dyn Root) -> Option<CpuSet> {
     answer.ok().or_else(|| status_allowed(&text(root, "/proc/self/status").ok()?))
 }
 
-/// `Cpus_allowed_list:	0-15` of /proc/self/status, or the mask above it in older kernels.
+/// `Cpus_allowed_list: 0-15` of /proc/self/status, or the mask above it in older kernels.
 fn status_allowed(status: &str) -> Option<CpuSet> {
     let field = |name: &str| {
         let mut lines = status.lines();

@@ -15,8 +15,6 @@ const SCREENS: [u16; 12] = [
     0x1a03, 0x102b, 0x18ca, 0x19e5, 0x1013, 0x1234, 0x1b36, 0x1af4, 0x15ad, 0x1414, 0x80ee, 0x1d0f,
 ];
 
-const VGA: (u8, u8) = (0x03, 0x00);
-
 pub(crate) fn read(root: &dyn Root, functions: &[Function], nodes: &[Node]) -> Vec<Gpu> {
     let gpu = |function: &&Function| is_gpu(function);
     functions.iter().filter(gpu).map(|function| describe(root, function, nodes)).collect()
@@ -26,10 +24,11 @@ pub(crate) fn read(root: &dyn Root, functions: &[Function], nodes: &[Node]) -> V
 fn is_gpu(function: &Function) -> bool {
     let class = (function.class.base, function.class.sub);
     let is_display = class.0 == 0x03;
-    // Huawei's and Amazon's accelerators are real; only their screens are not.
+    // Huawei's and Amazon's accelerators are real; only their screens are not. A vendor of 0 is a
+    // function whose ids could not be read.
     let is_screen = is_display && SCREENS.contains(&function.vendor);
     let is_share = function.physical_function.is_some();
-    CLASSES.contains(&class) && !is_screen && !is_share && !(class == VGA && function.vendor == 0)
+    CLASSES.contains(&class) && function.vendor != 0 && !is_screen && !is_share
 }
 
 fn describe(root: &dyn Root, function: &Function, nodes: &[Node]) -> Gpu {
@@ -85,10 +84,59 @@ fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
+    use machine::PciClass;
+    use root::MemoryRoot;
+
+    fn function(address: &str, class: (u8, u8), vendor: u16) -> Function {
+        let class = PciClass { base: class.0, sub: class.1, interface: 0 };
+        Function { class, vendor, ..Function::new(address.parse().unwrap()) }
+    }
+
     #[test]
-    fn values_behind_their_key() {
-        let text = "Node:      250\nStatus:    online\nAddress:   40000000000\n";
-        assert_eq!(value(text, "Node:"), Some("250"));
-        assert_eq!(value(text, "Device Minor:"), None);
+    fn a_console_is_no_gpu() {
+        let mut share = function("0000:41:00.4", (0x03, 0x02), 0x10de);
+        share.physical_function = "0000:41:00.0".parse().ok();
+        let mut named = function("0000:42:00.0", (0x12, 0x00), 0x1da3);
+        named.names.device = "Gaudi2".to_owned();
+        let functions = [
+            function("0000:03:00.0", (0x03, 0x00), 0x1a03),
+            function("0000:04:00.0", (0x03, 0x00), 0x102b),
+            function("0000:40:00.0", (0x03, 0x80), 0x1002),
+            function("0000:41:00.0", (0x03, 0x02), 0x10de),
+            share,
+            named,
+            function("0000:43:00.0", (0x02, 0x00), 0x10de),
+        ];
+        let mut root = MemoryRoot::new();
+        root.folder("/sys/bus/pci/devices/0000:40:00.0/drm/card2")
+            .folder("/sys/bus/pci/devices/0000:40:00.0/drm/renderD128")
+            .file(
+                "/proc/driver/nvidia/gpus/0000:41:00.0/information",
+                "Model: \t\t NVIDIA H200\nDevice Minor: \t 3\n",
+            );
+        let found = read(&root, &functions, &[]);
+        let names: Vec<&str> = found.iter().map(|gpu| gpu.name.as_str()).collect();
+        assert_eq!(names, ["card2", "nvidia3", "Gaudi2"]);
+    }
+
+    #[test]
+    fn memory_of_a_gpu_is_a_node_only_where_that_node_exists() {
+        let mut root = MemoryRoot::new();
+        root.file(
+            "/proc/driver/nvidia/gpus/0004:05:00.0/numa_status",
+            "Node:      250\nStatus:    online\n",
+        );
+        let functions = [function("0004:05:00.0", (0x03, 0x02), 0x10de)];
+        let node = Node {
+            id: NodeId(250),
+            cpus: units::CpuSet::new(),
+            memory: Err(machine::Why::Absent),
+            memory_free: Err(machine::Why::Absent),
+            distances: Vec::new(),
+            kind: machine::NodeKind::Gpu,
+            huge_pages: Vec::new(),
+        };
+        assert_eq!(read(&root, &functions, &[node])[0].memory_node, Some(NodeId(250)));
+        assert_eq!(read(&root, &functions, &[])[0].memory_node, None);
     }
 }

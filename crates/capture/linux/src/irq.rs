@@ -71,10 +71,9 @@ fn unused(number: u32) -> Line {
     Line { number, counts: Vec::new(), chip: String::new(), actions: Vec::new() }
 }
 
+/// Mode bits of the file that a person would write to.
 fn mode(root: &dyn Root, number: u32) -> Option<u32> {
-    root.mode(&format!("/proc/irq/{number}/smp_affinity_list"))
-        .or_else(|_| root.mode(&format!("/proc/irq/{number}/smp_affinity")))
-        .ok()
+    root.mode(&format!("/proc/irq/{number}/smp_affinity_list")).ok()
 }
 
 /// The files in `/proc/irq/N`. A copied tree may have kept only some of them.
@@ -144,3 +143,6 @@ fn forget_cut_queues(irqs: &mut [Irq]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

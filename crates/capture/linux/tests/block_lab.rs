@@ -3,10 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use machine::{Drive, DriveKind, Machine};
+use machine::{Drive, DriveKind, LimitedBy, Machine, Meeting};
 use root::DirRoot;
 use serde_json::Value;
 use support::{Capture, Failed, Need, Trial, failed, lab_captures, tree_captures, trial};
+use units::NodeId;
+
+/// What is known to be true of a captured machine.
+type Truth = fn(&Machine) -> Result<(), Failed>;
 
 fn main() {
     let lab = lab_captures().into_iter().map(|capture| {
@@ -14,7 +18,8 @@ fn main() {
         trial(name, &[Need::Captures], move || compare_lab(&capture))
     });
     let mut trials: Vec<Trial> = lab.collect();
-    let known: [(&str, fn(&Machine) -> Result<(), Failed>); 3] = [
+    trials.push(trial("twin", &[Need::Captures], twin));
+    let known: [(&str, Truth); 3] = [
         ("nvme-laptop-pcie", laptop),
         ("dell-2x-l5640", raid_and_volumes),
         ("hwloc-40intel64-2g2n4c+pcilocality", raid),
@@ -44,6 +49,7 @@ fn compare_lab(capture: &Capture) -> Result<(), Failed> {
         machine.drives.iter().map(|drive| (drive.name.as_str(), drive)).collect();
     lsblk(&drives, &serde_json::from_str(&capture.say("lsblk.json")?).map_err(failed)?)?;
     nvme_list(&drives, &serde_json::from_str(&capture.say("nvme-list.json")?).map_err(failed)?)?;
+    temperatures(&drives, &capture.say("nvme-smart.txt")?)?;
     for drive in machine.drives.iter().filter(|drive| drive.kind == DriveKind::Nvme) {
         let [controller] = &drive.controllers[..] else {
             return Err(format!("{}: {:?}", drive.name, drive.controllers).into());
@@ -114,6 +120,48 @@ fn nvme_list(drives: &BTreeMap<&str, &Drive>, told: &Value) -> Result<(), Failed
         same(name, "size", &size, &device["PhysicalSize"].as_u64())?;
     }
     Ok(())
+}
+
+/// `Smart Log for NVME device:nvme0 namespace-id:ffffffff`, `temperature : 50°C (323 Kelvin)`
+fn temperatures(drives: &BTreeMap<&str, &Drive>, told: &str) -> Result<(), Failed> {
+    let logs = told.split("device:nvme").skip(1);
+    for log in logs {
+        let controller = format!("nvme{}", log.split([' ', 'n']).next().unwrap_or_default());
+        let kelvin = log.split('(').nth(1).and_then(|text| text.split(' ').next());
+        let kelvin: i64 = kelvin.and_then(|text| text.parse().ok()).ok_or("no temperature")?;
+        let is_behind =
+            |drive: &&&Drive| drive.controllers.iter().any(|each| each.name == controller);
+        let drive = drives.values().find(is_behind).ok_or("no drive of that controller")?;
+        same(&controller, "temperature", &drive.temperature_mc, &Ok(kelvin * 1000 - 273_150))?;
+    }
+    Ok(())
+}
+
+/// The lab's twin of the 24-drive server: 96 lanes of drives, and two links below their best.
+fn twin() -> Result<(), Failed> {
+    let capture = lab_captures().into_iter().find(|capture| capture.name == "r7725xd-twin");
+    let capture = capture.ok_or("the capture is not in the folder")?;
+    let machine = nearside_linux::read(&DirRoot::open(&capture.tree()?).map_err(failed)?);
+    let is_drive =
+        |address| machine.function(address).is_some_and(|function| function.class.base == 1);
+    let lanes = machine.lanes();
+    let uses = lanes.iter().flat_map(|root| &root.used_by);
+    let drives: u32 =
+        uses.filter(|each| is_drive(each.function)).map(|each| u32::from(each.lanes)).sum();
+    same("twin", "lanes of drives", &drives, &96)?;
+    let links = machine.functions.iter().filter_map(|function| function.link.as_ref());
+    let trained = links.filter(|link| link.limited_by() == Some(LimitedBy::Trained)).count();
+    same("twin", "links below their best", &trained, &2)?;
+    for drive in machine.drives.iter().filter(|drive| drive.kind == DriveKind::Nvme) {
+        let near = machine.near(&drive.name).ok_or("a drive has no place")?;
+        same(&drive.name, "cores", &near.cores.len(), &4)?;
+    }
+    let (here, there) = ("nvme0n1", "nvme23n1");
+    let path = machine.path(here, there).ok_or("no path")?;
+    let (from, to) = (NodeId(1), NodeId(0));
+    let distance = machine.distance(from, to);
+    same("twin", "path", &path.meet, &Meeting::Nodes { from, to, distance })?;
+    same("twin", "distance", &distance.is_some(), &true)
 }
 
 fn laptop(machine: &Machine) -> Result<(), Failed> {

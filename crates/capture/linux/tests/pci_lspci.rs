@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The PCI tree against lspci: what it said on the lab's machines, and what it says of dumps.
 
+#![expect(clippy::print_stdout, reason = "how much was compared belongs in a test's output")]
+
 mod pci_support;
 
 use std::collections::BTreeMap;
@@ -105,6 +107,8 @@ fn identity(function: &Function, told: &Told, source: Source, check: &mut Check<
         check("class name", function.names.class.clone(), told.class_name.clone());
         check("driver", format!("{:?}", function.driver), format!("{:?}", told.driver));
         let node = function.node.map(|node| node.0.to_string());
+        let group = function.iommu_group.map(|group| group.to_string());
+        check("IOMMU group", format!("{group:?}"), format!("{:?}", told.iommu_group));
         if told.node.is_some() {
             check("node", format!("{node:?}"), format!("{:?}", told.node));
         }
@@ -182,6 +186,15 @@ fn link(function: &Function, told: &Told, check: &mut Check<'_>) {
     let best = listed.filter(|word| word.ends_with("GT/s")).or(told.word("LnkCap:", "Speed"));
     check("best speed", speed(&link.own.speed), known_speed(best));
     check("best width", width(&link.own.width), known_width(told.word("LnkCap:", "Width")));
+    let below =
+        |now: &Fact<Transfers>| matches!((now, &link.own.speed), (Ok(now), Ok(own)) if now < own);
+    let narrow = matches!((&link.width, &link.own.width), (Ok(now), Ok(own)) if now < own);
+    let marked = told.section("LnkSta:").is_some_and(|text| text.contains("(downgraded)"));
+    // lspci marks lower ends only, and compares with the older field, as above.
+    let same_field = listed.is_none() || listed == told.word("LnkCap:", "Speed");
+    if same_field && !function.is_upper_end() {
+        check("below its best", format!("{}", below(&link.speed) || narrow), format!("{marked}"));
+    }
     let aspm = |text: &str| (text.contains("L0s"), text.contains("L1"));
     let supported = told.section("LnkCap:").and_then(|text| text.split("ASPM ").nth(1));
     let supported = supported.map(|text| aspm(text.split([',', ';']).next().unwrap_or("")));

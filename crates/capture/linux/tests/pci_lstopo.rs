@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! PCI functions and their nodes against lstopo, on every root of every captured tree.
 
+#![expect(clippy::print_stdout, reason = "how much was compared belongs in a test's output")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,6 +10,64 @@ use std::process::Command;
 use machine::{Function, Machine, NodeFrom};
 use root::DirRoot;
 use support::{Capture, Failed, Need, Trial, failed, lab_captures, tree_captures, trial};
+
+/// What is known to be true of a captured machine.
+type Truth = fn(&Machine) -> Result<(), Failed>;
+
+const TRUTHS: [(&str, Truth); 6] = [
+    ("r740xd-gold6230-rt", |machine| {
+        places(machine, &[("0000:3e:00.0", 0, NodeFrom::Own), ("0000:86:00.0", 1, NodeFrom::Own)])
+    }),
+    ("r740xd-gold6130-nosmt", |machine| places(machine, &[("0000:af:00.0", 1, NodeFrom::Own)])),
+    ("r640-gold6230-dangling", dangling),
+    ("hwloc-32em64t-2n8c+dax+nvme+mic+dimms", |machine| {
+        count(machine, "not by their own file", 93, |each| each.node_from != NodeFrom::Own)?;
+        places(machine, &[("0000:00:02.0", 0, NodeFrom::LocalCpus)])
+    }),
+    ("hwloc-40intel64-2g2n4c+pcilocality", |machine| {
+        count(machine, "without a node", 36, |each| each.node.is_none())
+    }),
+    ("vm-kvm-q35-12vcpu", |machine| {
+        // All say -1, and all CPUs are local to all of them.
+        count(machine, "on the only node", 25, |each| each.node_from == NodeFrom::Only)
+    }),
+];
+
+/// 25 of 304 links lead nowhere; the bridges above the NVMe drives in 86 to 89 are on node 1.
+fn dangling(machine: &Machine) -> Result<(), Failed> {
+    count(machine, "in all", 304, |_| true)?;
+    count(machine, "without a folder", 25, |each| !each.is_readable())?;
+    let below = ["0000:86:00.0", "0000:87:00.0", "0000:88:00.0", "0000:89:00.0"];
+    places(machine, &below.map(|address| (address, 1, NodeFrom::Parent)))
+}
+
+fn count(
+    machine: &Machine,
+    what: &str,
+    wanted: usize,
+    is: fn(&Function) -> bool,
+) -> Result<(), Failed> {
+    let found = machine.functions.iter().filter(|function| is(function)).count();
+    if found == wanted { Ok(()) } else { Err(format!("{found} functions {what}").into()) }
+}
+
+fn places(machine: &Machine, wanted: &[(&str, u32, NodeFrom)]) -> Result<(), Failed> {
+    for (address, node, from) in wanted {
+        let near = machine.near(address).ok_or_else(|| format!("{address} is missing"))?;
+        let found = (near.node.map(|node| node.0), near.node_from);
+        if found != (Some(*node), *from) {
+            return Err(format!("{address}: {found:?}").into());
+        }
+    }
+    Ok(())
+}
+
+fn check_truth(name: &str, truth: Truth) -> Result<(), Failed> {
+    let capture = tree_captures().into_iter().find(|capture| capture.name == name);
+    let capture = capture.ok_or("the capture is not in the folder")?;
+    let root = roots(&capture.folder()?, 2).into_iter().next().ok_or("no root")?;
+    truth(&nearside_linux::read(&DirRoot::open(&root).map_err(failed)?))
+}
 
 fn main() {
     let needs = [Need::Captures, Need::Tool("lstopo-no-graphics")];
@@ -20,9 +80,9 @@ fn main() {
             trial(name, &needs, move || compare_capture(&capture))
         })
         .collect();
-    if trials.is_empty() {
-        trials.push(trial("captures", &needs, || Ok(())));
-    }
+    trials.extend(TRUTHS.map(|(name, truth)| {
+        trial(format!("truth/{name}"), &[Need::Captures], move || check_truth(name, truth))
+    }));
     support::run(trials)
 }
 
@@ -61,12 +121,14 @@ fn compare_capture(capture: &Capture) -> Result<(), Failed> {
 }
 
 /// What lstopo says of a function.
-#[derive(Debug, Default, Clone, PartialEq)]
+#[derive(Debug, Default, Clone)]
 struct Told {
     /// Nodes of the object that it hangs from.
     nodes: Vec<u32>,
     /// `0108 [8086:0953]`.
     kind: String,
+    /// Gigabytes a second of the link now; 0 when unknown.
+    link: f64,
 }
 
 fn compare(
@@ -124,6 +186,11 @@ fn place(folder: &Path, machine: &Machine, function: &Function, told: &Told) -> 
     if !told.kind.starts_with(&kind) && !told.kind.starts_with("0000 [0000:0000]") {
         return Err(format!("kind: ours {kind}, lstopo's {}", told.kind));
     }
+    let rate = function.link.as_ref().and_then(|link| link.rate_now().ok());
+    // hwloc counts 2.5 GT/s as 250 MB/s, 8 GT/s as 984.6 MB/s and so on, as we do.
+    if rate.is_some_and(|rate| told.link > 0.0 && (rate.0 / 1e9 / told.link - 1.0).abs() > 0.001) {
+        return Err(format!("link: ours {rate:?}, lstopo's {} GB/s", told.link));
+    }
     let with_cpus = |node: &&machine::Node| !node.cpus.is_empty();
     let nodes = machine.nodes.iter().filter(with_cpus).map(|node| node.id.0);
     let (here, all): (Vec<u32>, Vec<u32>) =
@@ -162,8 +229,10 @@ fn parse(xml: &str) -> BTreeMap<String, Told> {
         let nodes = attribute(tag, "nodeset").map(mask);
         if let Some(address) = attribute(tag, "pci_busid") {
             let kind = attribute(tag, "pci_type").unwrap_or_default().to_owned();
+            let link = attribute(tag, "pci_link_speed").and_then(|text| text.parse().ok());
+            let link = link.unwrap_or(0.0);
             let nodes = above.iter().rev().flatten().next().cloned().unwrap_or_default();
-            functions.insert(address.to_owned(), Told { nodes, kind });
+            functions.insert(address.to_owned(), Told { nodes, kind, link });
         }
         if !tag.trim_end().ends_with("/>") {
             above.push(nodes);

@@ -3,23 +3,53 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::os::fd::OwnedFd;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use machine::{Fact, Why};
-use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use crate::memory::parts;
 use crate::{OpenError, Question, Root, SMALL};
 
-/// A copied tree in a folder. Links are resolved inside it (`RESOLVE_IN_ROOT`), as if it were `/`.
+/// The most that a text attribute of sysfs has: one page (Documentation/filesystems/sysfs.rst).
+/// Nearly all files of a machine fit, so that one call reads them.
+const PAGE: usize = 4096;
+
+/// As many links as Linux follows in one path.
+const MAX_LINKS: usize = 40;
+
+/// As often as a resolution that raced with a rename is tried again.
+const RACES: usize = 8;
+
+/// A copied tree in a folder. Links are resolved inside it, as if it were `/`.
 #[derive(Debug)]
 pub struct DirRoot {
     top: OwnedFd,
     path: PathBuf,
     /// Where the folder really is, without a slash at its end; empty for `/`.
     prefix: String,
-    resolve: ResolveFlags,
+    opener: Opener,
+}
+
+/// How links are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opener {
+    /// As the kernel does: the folder is the live `/`.
+    Plain,
+    /// By the kernel, inside the folder: `openat2`, Linux 5.6.
+    InRoot,
+    /// By us, inside the folder: older kernels, and containers that forbid `openat2`.
+    Walk,
+}
+
+/// Whether a link at the end of a path is followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Follow,
+    Keep,
 }
 
 impl DirRoot {
@@ -28,15 +58,19 @@ impl DirRoot {
     /// # Errors
     /// The folder cannot be opened.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        Self::open_with(path, ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS)
+        let mut root = Self::open_with(path, Opener::InRoot)?;
+        if root.open_at("/", OFlags::PATH).is_err() {
+            root.opener = Opener::Walk;
+        }
+        Ok(root)
     }
 
-    fn open_with(path: &Path, resolve: ResolveFlags) -> Result<Self, OpenError> {
+    fn open_with(path: &Path, opener: Opener) -> Result<Self, OpenError> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let top = rustix::fs::open(path, flags, Mode::empty())
             .map_err(|errno| OpenError::Io { path: path.to_owned(), source: errno.into() })?;
         let prefix = real_path(&top).unwrap_or_default().trim_end_matches('/').to_owned();
-        Ok(Self { top, path: path.to_owned(), prefix, resolve })
+        Ok(Self { top, path: path.to_owned(), prefix, opener })
     }
 
     /// The folder.
@@ -49,38 +83,115 @@ impl DirRoot {
             "" => ".",
             relative => relative,
         };
-        // openat2 refuses O_PATH together with flags that only an opened file can have.
-        let quiet = match flags.contains(OFlags::PATH) {
-            true => OFlags::CLOEXEC,
-            false => OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK,
-        };
-        let flags = flags | quiet;
-        rustix::fs::openat2(&self.top, relative, flags, Mode::empty(), self.resolve)
+        // openat2 refuses flags that have no meaning beside O_PATH.
+        let quiet = OFlags::NOCTTY | OFlags::NONBLOCK;
+        let flags = if flags.contains(OFlags::PATH) { flags } else { flags | quiet };
+        let flags = flags | OFlags::CLOEXEC;
+        match self.opener {
+            Opener::Plain => rustix::fs::openat(&self.top, relative, flags, Mode::empty()),
+            Opener::InRoot => self.open_in_root(relative, flags),
+            Opener::Walk => {
+                let last = if flags.contains(OFlags::NOFOLLOW) { Last::Keep } else { Last::Follow };
+                let real = self.walk(path, last)?;
+                let real = if real.is_empty() { "." } else { &real };
+                rustix::fs::openat(&self.top, real, flags | OFlags::NOFOLLOW, Mode::empty())
+            }
+        }
     }
-}
 
-/// A file of the kernel's or of a copied tree: nothing but a regular file is read, so that a FIFO
-/// or a device in a hostile tree cannot hang or endlessly feed the reader.
-fn regular(fd: OwnedFd) -> Fact<File> {
-    let stat = rustix::fs::fstat(&fd).map_err(why)?;
-    match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
-        rustix::fs::FileType::RegularFile => Ok(File::from(fd)),
-        rustix::fs::FileType::Directory => Err(Why::Absent),
-        _ => Err(Why::Failed("no regular file".to_owned())),
+    fn open_in_root(&self, relative: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        let open = || rustix::fs::openat2(&self.top, relative, flags, Mode::empty(), resolve);
+        let mut opened = open();
+        for _ in 0..RACES {
+            if !matches!(opened, Err(Errno::AGAIN | Errno::INTR)) {
+                break;
+            }
+            opened = open();
+        }
+        opened
+    }
+
+    /// A path inside the folder without links, by reading each part.
+    fn walk(&self, path: &str, last: Last) -> Result<String, Errno> {
+        let mut pending: Vec<String> = parts(path).rev().map(str::to_owned).collect();
+        let mut done: Vec<String> = Vec::new();
+        let mut links = 0;
+        while let Some(name) = pending.pop() {
+            if name == ".." {
+                done.pop();
+                continue;
+            }
+            done.push(name);
+            if pending.is_empty() && last == Last::Keep {
+                break;
+            }
+            match rustix::fs::readlinkat(&self.top, done.join("/"), Vec::new()) {
+                Err(Errno::INVAL) => {}
+                Err(errno) => return Err(errno),
+                Ok(target) => {
+                    links += 1;
+                    let target = target.into_string().map_err(|_| Errno::NOENT)?;
+                    if links > MAX_LINKS {
+                        return Err(Errno::LOOP);
+                    }
+                    done.pop();
+                    if target.starts_with('/') {
+                        done.clear();
+                    }
+                    pending.extend(parts(&target).rev().map(str::to_owned));
+                }
+            }
+        }
+        Ok(done.join("/"))
+    }
+
+    /// A file that may be read, and its size where that is known to be true.
+    ///
+    /// Nothing but a plain file is read from a copied tree, so that a FIFO or a device in a hostile
+    /// one cannot hang or endlessly feed the reader. In the kernel's own trees all files are plain.
+    fn readable(&self, path: &str) -> Fact<(OwnedFd, Option<usize>)> {
+        let fd = self.open_at(path, OFlags::RDONLY).map_err(why)?;
+        if self.opener == Opener::Plain {
+            return Ok((fd, None));
+        }
+        let stat = rustix::fs::fstat(&fd).map_err(why)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok((fd, usize::try_from(stat.st_size).ok())),
+            FileType::Directory => Err(Why::Absent),
+            _ => Err(Why::Failed("no regular file".to_owned())),
+        }
+    }
+
+    /// Whether a file ends after what one read gave. What sysfs says of sizes is never less than
+    /// a page, so a copy whose size is what was read is whole; a text attribute is given whole.
+    fn ends(&self, path: &str, size: Option<usize>, read: usize) -> bool {
+        read == 0
+            || size == Some(read)
+            || (self.opener == Opener::Plain && path.starts_with("/sys/") && read < PAGE)
     }
 }
 
 impl Root for DirRoot {
     fn read(&self, path: &str) -> Fact<Vec<u8>> {
-        let file = regular(self.open_at(path, OFlags::RDONLY).map_err(why)?)?;
-        let mut bytes = Vec::with_capacity(256);
-        file.take(SMALL as u64).read_to_end(&mut bytes).map_err(|error| why_io(&error))?;
+        let (fd, size) = self.readable(path)?;
+        let mut page = [MaybeUninit::<u8>::uninit(); PAGE];
+        let mut first = || rustix::io::read(&fd, &mut page[..]).map(|(read, _)| read.to_vec());
+        let mut bytes = rustix::io::retry_on_intr(&mut first).map_err(why)?;
+        if !self.ends(path, size, bytes.len()) {
+            let rest = (SMALL - bytes.len()) as u64;
+            let read = File::from(fd).take(rest).read_to_end(&mut bytes);
+            read.map_err(|error| why_io(&error))?;
+        }
         Ok(bytes)
     }
 
     fn stream(&self, path: &str) -> Fact<Box<dyn BufRead + '_>> {
-        let file = regular(self.open_at(path, OFlags::RDONLY).map_err(why)?)?;
-        Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
+        let (fd, _) = self.readable(path)?;
+        let mut reader = BufReader::with_capacity(1 << 16, File::from(fd));
+        // A folder opens and cannot be read; a file that refuses should do so now.
+        reader.fill_buf().map_err(|error| why_io(&error))?;
+        Ok(Box::new(reader))
     }
 
     fn list(&self, path: &str) -> Fact<Vec<String>> {
@@ -98,17 +209,38 @@ impl Root for DirRoot {
     }
 
     fn link(&self, path: &str) -> Fact<String> {
-        let fd = self.open_at(path, OFlags::PATH | OFlags::NOFOLLOW).map_err(why)?;
-        let target = rustix::fs::readlinkat(&fd, c"", Vec::new()).map_err(|errno| match errno {
-            Errno::NOENT => Why::NotSupported,
-            other => why(other),
-        })?;
+        let target = match self.opener {
+            Opener::Plain => {
+                let relative = path.trim_start_matches('/');
+                rustix::fs::readlinkat(&self.top, relative, Vec::new())
+            }
+            _ => {
+                let fd = self.open_at(path, OFlags::PATH | OFlags::NOFOLLOW).map_err(why)?;
+                // Of an open file that is no link, an empty path says ENOENT.
+                rustix::fs::readlinkat(&fd, c"", Vec::new()).map_err(|errno| match errno {
+                    Errno::NOENT => Errno::INVAL,
+                    other => other,
+                })
+            }
+        };
+        let target = target.map_err(why)?;
         target.into_string().map_err(|_| Why::Unparsed("a link that is no UTF-8".to_owned()))
     }
 
     fn resolve(&self, path: &str) -> Fact<String> {
+        if self.opener == Opener::Walk {
+            let real = self.walk(path, Last::Follow).map_err(why)?;
+            self.open_at(&real, OFlags::PATH).map_err(why)?;
+            return Ok(format!("/{real}"));
+        }
         let fd = self.open_at(path, OFlags::PATH).map_err(why)?;
-        let real = real_path(&fd)?;
+        let Ok(real) = real_path(&fd) else {
+            // No /proc to ask.
+            return Ok(format!("/{}", self.walk(path, Last::Follow).map_err(why)?));
+        };
+        if real == self.prefix {
+            return Ok("/".to_owned());
+        }
         let inside = real.strip_prefix(&self.prefix).filter(|inside| inside.starts_with('/'));
         inside
             .map(str::to_owned)
@@ -138,8 +270,7 @@ impl LiveRoot {
     /// # Errors
     /// `/` cannot be opened.
     pub fn open() -> Result<Self, OpenError> {
-        let files = DirRoot::open_with(Path::new("/"), ResolveFlags::empty())?;
-        Ok(Self { files })
+        Ok(Self { files: DirRoot::open_with(Path::new("/"), Opener::Plain)? })
     }
 }
 
@@ -175,7 +306,6 @@ impl Root for LiveRoot {
 
 /// Where an open file is, with all links resolved, by the kernel's own word.
 fn real_path(fd: &OwnedFd) -> Fact<String> {
-    use std::os::fd::AsRawFd;
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let target = rustix::fs::readlink(link, Vec::new()).map_err(why)?;
     target.into_string().map_err(|_| Why::Unparsed("a path that is no UTF-8".to_owned()))
@@ -183,10 +313,12 @@ fn real_path(fd: &OwnedFd) -> Fact<String> {
 
 fn why(errno: Errno) -> Why {
     match errno {
-        // The object vanished between listing and reading, or was never there.
-        Errno::NOENT | Errno::NODEV | Errno::NXIO | Errno::NOTDIR => Why::Absent,
+        // The object vanished between listing and reading, was never there, or is a folder.
+        Errno::NOENT | Errno::NODEV | Errno::NXIO | Errno::NOTDIR | Errno::ISDIR
+        | Errno::NAMETOOLONG => Why::Absent,
         Errno::ACCESS | Errno::PERM => Why::Denied,
         Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS => Why::NotSupported,
+        Errno::LOOP => Why::Failed("too many links".to_owned()),
         other => Why::Failed(other.to_string()),
     }
 }
@@ -198,18 +330,83 @@ fn why_io(error: &std::io::Error) -> Why {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MemoryRoot;
+
+    fn tree() -> MemoryRoot {
+        let mut root = MemoryRoot::new();
+        root.file("/sys/devices/pci0000:00/numa_node", "0\n")
+            .file("/sys/long", vec![b'x'; 3 * PAGE + 7])
+            .file("/sys/page", vec![b'x'; PAGE])
+            .file("/sys/empty", "")
+            .symlink("/sys/bus/0", "../devices/pci0000:00")
+            .symlink("/sys/bus/1", "0")
+            .symlink("/sys/absolute", "/sys/long")
+            .symlink("/sys/out", "../../../../../../sys/long")
+            .symlink("/sys/dangling", "nowhere")
+            .symlink("/sys/loop", "loop")
+            .symlink("/sys/passwd", "/etc/passwd");
+        root
+    }
+
+    fn roots() -> (tempfile::TempDir, [DirRoot; 2]) {
+        let folder = tempfile::tempdir().unwrap();
+        tree().write_to(folder.path()).unwrap();
+        let open = |opener| DirRoot::open_with(folder.path(), opener).unwrap();
+        let roots = [open(Opener::InRoot), open(Opener::Walk)];
+        (folder, roots)
+    }
 
     #[test]
-    fn links_and_modes_of_a_folder_are_told() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join("sys/devices/a")).unwrap();
-        std::fs::write(folder.path().join("sys/devices/a/class"), "0x010802\n").unwrap();
-        std::os::unix::fs::symlink("../sys/devices/a", folder.path().join("sys/b")).unwrap();
-        let root = DirRoot::open(folder.path()).unwrap();
-        assert_eq!(root.link("/sys/b").unwrap(), "../sys/devices/a");
-        assert_eq!(root.resolve("/sys/b/class").unwrap(), "/sys/devices/a/class");
-        assert_eq!(root.mode("/sys/b/class").unwrap() & 0o400, 0o400);
-        assert_eq!(root.link("/sys/devices"), Err(Why::NotSupported));
-        assert_eq!(root.mode("/sys/none"), Err(Why::Absent));
+    fn a_folder_answers_as_memory_does_with_or_without_openat2() {
+        let (_folder, roots) = roots();
+        let memory = tree();
+        let paths = [
+            "/", "/sys", "/sys/devices/pci0000:00/numa_node", "/sys/long", "/sys/page", "/sys/empty",
+            "/sys/bus/0", "/sys/bus/1", "/sys/bus/1/numa_node", "/sys/absolute", "/sys/out",
+            "/sys/dangling", "/sys/loop", "/sys/passwd", "/sys/bus/0/../pci0000:00/numa_node",
+            "/../../sys/long", "/sys/long/below", "/none", "sys/empty", "/sys//bus/./1/",
+        ];
+        for root in &roots {
+            for path in paths {
+                let name = format!("{path} by {:?}", root.opener);
+                assert_eq!(root.read(path), memory.read(path), "read {name}");
+                assert_eq!(root.list(path), memory.list(path), "list {name}");
+                assert_eq!(root.resolve(path), memory.resolve(path), "resolve {name}");
+                assert_eq!(root.mode(path), memory.mode(path), "mode {name}");
+                if !path.ends_with('/') {
+                    assert_eq!(root.link(path), memory.link(path), "link {name}");
+                }
+                let whole = |root: &dyn Root| {
+                    root.stream(path).map(|mut stream| {
+                        let mut bytes = Vec::new();
+                        stream.read_to_end(&mut bytes).unwrap();
+                        bytes
+                    })
+                };
+                assert_eq!(whole(root), whole(&memory), "stream {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_not_read() {
+        let (folder, roots) = roots();
+        let fifo = folder.path().join("fifo");
+        let mode = Mode::from_raw_mode(0o644);
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, FileType::Fifo, mode, 0).unwrap();
+        for root in roots {
+            assert_eq!(root.read("/fifo"), Err(Why::Failed("no regular file".to_owned())));
+            assert_eq!(root.stream("/fifo").err(), Some(Why::Failed("no regular file".to_owned())));
+        }
+    }
+
+    #[test]
+    fn the_live_machine_reads_itself() {
+        let root = LiveRoot::open().unwrap();
+        assert!(root.read("/proc/cpuinfo").unwrap().len() > 100);
+        assert_eq!(root.list("/sys/devices/system/cpu/cpu0").is_ok(), root.mode("/sys/devices/system/cpu/cpu0").is_ok());
+        assert_eq!(root.read("/sys/devices"), Err(Why::Absent));
+        assert_eq!(root.link("/proc/self/nothing"), Err(Why::Absent));
+        assert_eq!(root.read("/proc/self/stat").unwrap().first(), root.read("/proc/self/stat").unwrap().first());
     }
 }

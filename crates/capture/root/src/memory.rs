@@ -183,13 +183,18 @@ impl MemoryRoot {
     }
 
     pub(crate) fn set_odd(&mut self, path: &str, odd: Odd) {
-        let index = parts(path).fold(self.top, |folder, name| {
-            if let Entry::Refused(_) = self.at(folder) {
+        let index = parts(path).try_fold(self.top, |folder, name| match self.at(folder) {
+            Entry::Folder { .. } => Some(self.child_made(folder, name)),
+            Entry::Refused(_) => {
                 self.set(folder, Entry::folder());
+                Some(self.child_made(folder, name))
             }
-            self.child_made(folder, name)
+            // A header that contradicts its tree.
+            _ => None,
         });
-        self.odd.insert(index, odd);
+        if let Some(index) = index {
+            self.odd.insert(index, odd);
+        }
     }
 
     /// Makes a folder where nothing is.
@@ -364,11 +369,15 @@ impl MemoryRoot {
         let mut done: Vec<(&str, u32)> = Vec::with_capacity(pending.len());
         let mut links = 0;
         while let Some(name) = pending.pop() {
+            let here = done.last().map_or(self.top, |(_, index)| *index);
             if name == ".." {
-                done.pop();
+                match self.at(here) {
+                    Entry::Folder { .. } => done.pop(),
+                    Entry::Refused(why) => return Err(why.clone()),
+                    _ => return Err(Why::Absent),
+                };
                 continue;
             }
-            let here = done.last().map_or(self.top, |(_, index)| *index);
             let index = self.step(here, name)?;
             let follows = last == Last::Follow || !pending.is_empty();
             if let (true, Some(why)) = (follows, self.odd(index, |odd| odd.resolve.as_ref())) {

@@ -10,7 +10,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: write MACHINE DIR [DIVISOR]".into());
     };
     let divisor = arguments.next().map_or(Ok(1), |text| text.parse())?;
-    let text = nearside_synthetic::named(&name).ok_or_else(|| format!("no machine is named {name}"))?;
+    let text =
+        nearside_synthetic::named(&name).ok_or_else(|| format!("no machine is named {name}"))?;
     std::fs::create_dir_all(&folder)?;
     let tree = nearside_synthetic::parse(text)?.scaled(divisor).tree();
     Ok(tree.write_to(Path::new(&folder))?)

@@ -111,7 +111,8 @@ fn write_hardware_queues(tree: &mut Tree, path: &str, queue: &Queue, queues: &[C
 /// md arrays and device-mapper volumes, then what is mounted.
 pub(crate) fn write_volumes(build: &mut Build<'_>) {
     let description = build.description;
-    let mut mdstat = "Personalities : [raid0] [raid1] [raid6] [raid5] [raid4] [raid10] \n".to_owned();
+    let mut mdstat =
+        "Personalities : [raid0] [raid1] [raid6] [raid5] [raid4] [raid10] \n".to_owned();
     for (index, md) in description.md.iter().enumerate() {
         write_md(build, index, md);
         let members: Vec<String> =

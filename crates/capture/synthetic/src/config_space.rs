@@ -146,7 +146,8 @@ fn express_capability(space: &mut Space, base: usize, express: &Express) {
     space.put32(base + 0x04, 2 | 1 << 5 | 1 << 15 | flr);
     let tags = u16::from(express.extended_tags) << 8;
     let order = u16::from(express.relaxed_ordering) << 4;
-    let control = 0x000f | order | code(express.mps) << 5 | tags | 1 << 11 | code(express.mrrs) << 12;
+    let control =
+        0x000f | order | code(express.mps) << 5 | tags | 1 << 11 | code(express.mrrs) << 12;
     space.put16(base + 0x08, control);
     if express.kind != PortType::Integrated {
         link(space, base, express, port);
@@ -182,7 +183,7 @@ fn code(bytes: u16) -> u16 {
 
 fn extended(space: &mut Space, registers: &Registers, express: &Express) {
     let port = !matches!(express.kind, PortType::Endpoint | PortType::Integrated);
-    let mut chain = vec![(AER, 0x0001, 2)];
+    let mut chain: Vec<(u16, u16, u32)> = vec![(AER, 0x0001, 2)];
     if port {
         chain.push((ACS, 0x000d, 1));
     }
@@ -194,7 +195,7 @@ fn extended(space: &mut Space, registers: &Registers, express: &Express) {
     }
     for (index, (offset, id, version)) in chain.iter().enumerate() {
         let next = chain.get(index + 1).map_or(0, |(next, _, _)| *next);
-        let word = u32::from(*id as u16) | version << 16 | u32::from(next) << 20;
+        let word = u32::from(*id) | version << 16 | u32::from(next) << 20;
         space.put32(usize::from(*offset), word);
     }
     if port {

@@ -154,7 +154,8 @@ fn add_module(table: &mut Table, array: u16, group: &Dimms, slot: u32) {
         true => ("Synthetic", format!("{:08X}", 0x5150_0000 + slot), "SYN-RDIMM"),
         false => ("", String::new(), ""),
     };
-    let blank = |text: &str| if text.is_empty() { "Not Specified".to_owned() } else { text.to_owned() };
+    let blank =
+        |text: &str| if text.is_empty() { "Not Specified".to_owned() } else { text.to_owned() };
     let strings = [locator, "Bank 0".to_owned(), blank(maker), blank(&serial), blank(part)];
     table.add(17, &area, &strings.each_ref().map(String::as_str));
 }

@@ -51,7 +51,9 @@ fn apply_one(tree: &mut Tree, fault: &Fault, path: &str) {
     let replacement = match fault.kind {
         FaultKind::Missing => None,
         FaultKind::Denied => Some(Entry::Refused(Why::Denied)),
-        FaultKind::Eio => Some(Entry::Refused(Why::Failed("Input/output error (os error 5)".to_owned()))),
+        FaultKind::Eio => {
+            Some(Entry::Refused(Why::Failed("Input/output error (os error 5)".to_owned())))
+        }
         FaultKind::LinkLoop => {
             Some(Entry::Link(path.rsplit_once('/').map_or(path, |(_, name)| name).to_owned()))
         }

@@ -76,7 +76,9 @@ fn queue_cpus(build: &Build<'_>, nic: &Nic, function: &Attached) -> Vec<CpuSet> 
     let each: Vec<Cpu> = set.iter().collect();
     let of_queue = |queue: usize| match nic.irq_spread {
         Spread::All => set.clone(),
-        Spread::Single => each.iter().cycle().nth(queue % each.len().max(1)).copied().into_iter().collect(),
+        Spread::Single => {
+            each.iter().cycle().nth(queue % each.len().max(1)).copied().into_iter().collect()
+        }
     };
     (0..usize::try_from(nic.queues).unwrap_or(0)).map(of_queue).collect()
 }
@@ -108,10 +110,9 @@ fn vectors(
         _ => vec![format!("{name}-rxtx-{queue}")],
     };
     let rest = cpus.iter().enumerate().flat_map(|(queue, set)| {
-        queue_names(queue).into_iter().map(|action| Vector {
-            hint: set.clone(),
-            ..Vector::free(action, set.clone())
-        })
+        queue_names(queue)
+            .into_iter()
+            .map(|action| Vector { hint: set.clone(), ..Vector::free(action, set.clone()) })
     });
     first.into_iter().map(|action| Vector::free(action, online.clone())).chain(rest).collect()
 }
@@ -187,7 +188,9 @@ fn write_loopback(build: &mut Build<'_>) {
     write_interface(build, folder, "lo", 65_536, 772);
     build.tree.line(format!("{folder}/operstate"), "unknown");
     build.tree.line(format!("{folder}/carrier"), 1);
-    build.tree.line(format!("{folder}/queues/rx-0/rps_cpus"), mask(&CpuSet::new(), build.topology.bits));
+    build
+        .tree
+        .line(format!("{folder}/queues/rx-0/rps_cpus"), mask(&CpuSet::new(), build.topology.bits));
     build.tree.line(format!("{folder}/queues/rx-0/rps_flow_cnt"), 0);
     build.tree.folder(format!("{folder}/queues/tx-0"));
 }
@@ -277,7 +280,10 @@ fn write_rdma(
             ("rate", format!("{gigabits} Gb/sec (4X)")),
         ],
     );
-    let gid = format!("fe80:0000:0000:0000:{:04x}:00ff:fe00:0001", noise(crate::text::seed(netdev)) & 0xffff);
+    let gid = format!(
+        "fe80:0000:0000:0000:{:04x}:00ff:fe00:0001",
+        noise(crate::text::seed(netdev)) & 0xffff
+    );
     for (index, kind) in [(0, "IB/RoCE v1"), (1, "RoCE v2")] {
         tree.line(format!("{place}/gids/{index}"), &gid);
         tree.line(format!("{place}/gid_attrs/types/{index}"), kind);

@@ -158,7 +158,9 @@ fn write_meminfo(tree: &mut Tree, description: &Description) {
         let _ = writeln!(text, "{:<16}{kib:>8} kB", format!("{name}:"));
     }
     text.push_str("HugePages_Total:       0\nHugePages_Free:        0\nHugePages_Rsvd:        0\n");
-    text.push_str("HugePages_Surp:        0\nHugepagesize:       2048 kB\nHugetlb:               0 kB\n");
+    text.push_str(
+        "HugePages_Surp:        0\nHugepagesize:       2048 kB\nHugetlb:               0 kB\n",
+    );
     tree.text("/proc/meminfo", text);
 }
 
@@ -169,10 +171,14 @@ fn write_tiers(tree: &mut Tree, description: &Description) {
         let index = node - first;
         let device = match memory.kind {
             MemoryKind::Pmem => {
-                format!("/sys/devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0012:00/ndbus0/region{index}/dax{index}.0/dax{index}.0")
+                format!(
+                    "/sys/devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0012:00/ndbus0/region{index}/dax{index}.0/dax{index}.0"
+                )
             }
             MemoryKind::Cxl => {
-                format!("/sys/devices/platform/ACPI0017:00/root0/decoder0.0/region{index}/dax_region{index}/dax{index}.0")
+                format!(
+                    "/sys/devices/platform/ACPI0017:00/root0/decoder0.0/region{index}/dax_region{index}/dax{index}.0"
+                )
             }
             MemoryKind::Hbm => format!("/sys/devices/platform/hmem.{index}/dax{index}.0"),
             MemoryKind::Gpu => continue,

@@ -31,7 +31,7 @@ pub(crate) fn write(build: &mut Build<'_>) {
         let queues = spread::managed(build.topology, group.queues);
         let group = &Nvme { queues: u32::try_from(queues.len()).unwrap_or(0), ..group.clone() };
         for index in 0..group.count {
-            let serial = format!("{}{:08X}", group.serial, noise(u64::from(index)) as u32);
+            let serial = format!("{}{:08X}", group.serial, noise(u64::from(index)) & 0xffff_ffff);
             let drive = Drive { group, number: build.next_nvme, serial };
             write_drive(build, &drive, index, &queues);
             build.next_nvme += group.paths.max(1);
@@ -96,9 +96,9 @@ fn write_function(
     let admin = build.topology.near(function.told);
     let mut vectors = vec![Vector::free(format!("nvme{number}q0"), admin)];
     vectors.extend(
-        (1..).zip(queues).map(|(queue, cpus)| {
-            Vector::managed(format!("nvme{number}q{queue}"), cpus.clone())
-        }),
+        (1..)
+            .zip(queues)
+            .map(|(queue, cpus)| Vector::managed(format!("nvme{number}q{queue}"), cpus.clone())),
     );
     build.interrupt(&function, vectors);
     function
@@ -134,7 +134,10 @@ fn write_controller(
             ("subsysnqn", nqn(drive)),
         ],
     );
-    tree.text(format!("{folder}/uevent"), format!("MAJOR=241\nMINOR={number}\nDEVNAME={name}\nNVME_TRTYPE=pcie\n"));
+    tree.text(
+        format!("{folder}/uevent"),
+        format!("MAJOR=241\nMINOR={number}\nDEVNAME={name}\nNVME_TRTYPE=pcie\n"),
+    );
     tree.link(format!("{folder}/device"), &function.path);
     tree.link(format!("{folder}/subsystem"), "/sys/class/nvme");
     tree.link(format!("/sys/class/nvme/{name}"), &folder);
@@ -160,7 +163,10 @@ fn write_controller(
 }
 
 fn nqn(drive: &Drive<'_>) -> String {
-    format!("nqn.2014.08.org.nvmexpress:{:04x}{:04x}{}", drive.group.id[0], drive.group.id[0], drive.serial)
+    format!(
+        "nqn.2014.08.org.nvmexpress:{:04x}{:04x}{}",
+        drive.group.id[0], drive.group.id[0], drive.serial
+    )
 }
 
 /// The namespace's block device, below its controller or, with several paths, its subsystem.
@@ -176,7 +182,10 @@ fn write_namespace(
     let number = format!("259:{}", build.next_minor);
     build.next_minor += 1;
     build.tree.line(format!("{path}/nsid"), 1);
-    build.tree.line(format!("{path}/wwid"), format!("eui.{:016x}0050434b", noise(crate::text::seed(&drive.serial))));
+    build.tree.line(
+        format!("{path}/wwid"),
+        format!("eui.{:016x}0050434b", noise(crate::text::seed(&drive.serial))),
+    );
     build.tree.link(format!("{path}/device"), device);
     let disk = Disk { name, path, sectors: sectors(drive.group.gb), number };
     write_disk(build, disk, &drive.group.queue, queues);

@@ -115,8 +115,7 @@ fn write_uncore(tree: &mut Tree, description: &Description) {
     let Some(uncore) = &description.power.uncore else { return };
     for package in 0..description.cpu.packages {
         for die in 0..description.cpu.dies_per_package {
-            let folder =
-                format!("{CPUS}/intel_uncore_frequency/package_{package:02}_die_{die:02}");
+            let folder = format!("{CPUS}/intel_uncore_frequency/package_{package:02}_die_{die:02}");
             let [initial_min, initial_max] = uncore.initial_mhz;
             tree.lines(
                 &folder,

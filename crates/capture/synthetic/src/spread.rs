@@ -67,8 +67,7 @@ fn within(topology: &Topology, node: &CpuSet, groups: usize) -> Vec<CpuSet> {
 /// The CPUs of a node with the threads of a core side by side, cores by their lowest CPU.
 fn by_core(topology: &Topology, node: &CpuSet) -> Vec<Cpu> {
     let mut lowest = std::collections::BTreeMap::new();
-    let threads: Vec<_> =
-        topology.cpus.iter().filter(|cpu| node.contains(Cpu(cpu.cpu))).collect();
+    let threads: Vec<_> = topology.cpus.iter().filter(|cpu| node.contains(Cpu(cpu.cpu))).collect();
     for cpu in &threads {
         lowest.entry((cpu.package, cpu.core)).or_insert(cpu.cpu);
     }

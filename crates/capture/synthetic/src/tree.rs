@@ -98,7 +98,10 @@ fn relative(path: &str, target: &str) -> String {
     let from: Vec<&str> = path.trim_matches('/').split('/').collect();
     let to: Vec<&str> = target.trim_matches('/').split('/').collect();
     let above = from.len().saturating_sub(1);
-    let same = from.iter().take(above).zip(&to).take_while(|(a, b)| a == b).count();
+    // The kernel keeps the target's own name in the text even where `..` alone would do
+    // (fs/kernfs/symlink.c), and readers take that name for the device's.
+    let shared = above.min(to.len().saturating_sub(1));
+    let same = from.iter().zip(&to).take(shared).take_while(|(a, b)| a == b).count();
     let up = std::iter::repeat_n("..", above - same);
     up.chain(to.into_iter().skip(same)).collect::<Vec<_>>().join("/")
 }
@@ -110,8 +113,16 @@ mod tests {
     #[test]
     fn links_are_relative_as_in_sysfs() {
         let cases = [
-            ("/sys/block/sda", "/sys/devices/pci0000:00/block/sda", "../devices/pci0000:00/block/sda"),
-            ("/sys/devices/a/b/driver", "/sys/bus/pci/drivers/nvme", "../../../bus/pci/drivers/nvme"),
+            (
+                "/sys/block/sda",
+                "/sys/devices/pci0000:00/block/sda",
+                "../devices/pci0000:00/block/sda",
+            ),
+            (
+                "/sys/devices/a/b/driver",
+                "/sys/bus/pci/drivers/nvme",
+                "../../../bus/pci/drivers/nvme",
+            ),
             ("/sys/devices/a/nvme0n1/device", "/sys/devices/a", "../../a"),
         ];
         for (path, target, text) in cases {

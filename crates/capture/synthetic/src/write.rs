@@ -39,7 +39,7 @@ fn write_entry(place: &Path, entry: &Entry) -> io::Result<()> {
         Entry::Refused(Why::Absent) => Ok(()),
         Entry::Refused(Why::Denied) => write_file(place, &[], 0),
         Entry::Refused(_) => {
-            let name = place.file_name().map(Path::new).unwrap_or(place);
+            let name = place.file_name().map_or(place, Path::new);
             symlink(name, place)
         }
     }
@@ -48,5 +48,9 @@ fn write_entry(place: &Path, entry: &Entry) -> io::Result<()> {
 fn write_file(place: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     fs::write(place, bytes)?;
     // Most files have the mode that a new file gets; a call saved a quarter million times.
-    if mode == 0o644 { Ok(()) } else { fs::set_permissions(place, fs::Permissions::from_mode(mode)) }
+    if mode == 0o644 {
+        Ok(())
+    } else {
+        fs::set_permissions(place, fs::Permissions::from_mode(mode))
+    }
 }

@@ -7,7 +7,7 @@ use include_dir::{Dir, include_dir};
 use setting::Setting;
 
 use crate::entry::{self, Origin, VendorMap};
-use crate::{Complaint, lint};
+use crate::{Complaint, Complaints, lint};
 
 /// The data of the repository, compiled in.
 static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../../catalogue");
@@ -20,7 +20,7 @@ const OTHERS: &[&str] = &["devices", "studies"];
 pub struct Catalogue {
     settings: Vec<Setting>,
     origins: Vec<Origin>,
-    vendors: Vec<(VendorMap, Origin)>,
+    vendors: BTreeMap<String, (VendorMap, Origin)>,
 }
 
 impl Catalogue {
@@ -31,17 +31,27 @@ impl Catalogue {
 
     /// The compiled-in settings with a user's own over them: each of `files` is (name, text) of a
     /// TOML file. One whose id is known replaces ours, another is added; files of a folder
-    /// `vendors` hold attribute names. Their complaints, lint included, are returned all at once.
+    /// `vendors` hold attribute names. What is wrong with them is returned all at once.
     pub fn with_folder(
         files: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<Self, Vec<Complaint>> {
-        let own: Vec<Origin> =
-            files.into_iter().map(|(file, text)| Origin { file, text }).collect();
-        let names: Vec<String> = own.iter().map(|origin| origin.file.clone()).collect();
-        let catalogue = Self::load(built_in_files().into_iter().chain(own).collect())?;
+    ) -> Result<Self, Complaints> {
+        Self::built_in().with_entries(files)
+    }
+
+    /// This catalogue with more entries over it, as `with_folder` takes them.
+    pub fn with_entries(
+        self,
+        files: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, Complaints> {
+        let mut all = self.origins;
+        all.extend(self.vendors.into_values().map(|(_, origin)| origin));
+        let known = all.len();
+        all.extend(files.into_iter().map(|(file, text)| Origin { file, text }));
+        let own: Vec<String> = all.iter().skip(known).map(|origin| origin.file.clone()).collect();
+        let catalogue = Self::load(all)?;
         let mut complaints = catalogue.lint();
-        complaints.retain(|complaint| names.contains(&complaint.file));
-        if complaints.is_empty() { Ok(catalogue) } else { Err(complaints) }
+        complaints.retain(|complaint| own.contains(&complaint.file));
+        if complaints.is_empty() { Ok(catalogue) } else { Err(Complaints(complaints)) }
     }
 
     /// The settings, ascending by id.
@@ -74,8 +84,7 @@ impl Catalogue {
 
     /// Whose machines a vendor's names are for, in words: `Dell PowerEdge, Intel processors`.
     pub fn vendor_title<'a>(&'a self, vendor: &'a str) -> &'a str {
-        let map = self.vendors.iter().find(|(map, _)| map.vendor == vendor);
-        map.map_or(vendor, |(map, _)| map.title.as_str())
+        self.vendors.get(vendor).map_or(vendor, |(map, _)| map.title.as_str())
     }
 
     /// What is wrong with the catalogue; empty when nothing is.
@@ -85,7 +94,7 @@ impl Catalogue {
             lint::entry(setting, origin, &mut complaints);
             lint::links(setting, origin, self, &mut complaints);
         }
-        for (map, origin) in &self.vendors {
+        for (map, origin) in self.vendors.values() {
             lint::vendor(map, origin, self, &mut complaints);
         }
         complaints
@@ -95,14 +104,16 @@ impl Catalogue {
         self.settings.binary_search_by(|setting| setting.id.as_str().cmp(id)).ok()
     }
 
-    /// Parses all files; a later one of the same id wins.
-    fn load(files: Vec<Origin>) -> Result<Self, Vec<Complaint>> {
+    /// Parses all files; a later one of the same id, or of the same vendor, wins.
+    fn load(files: Vec<Origin>) -> Result<Self, Complaints> {
         let mut entries: BTreeMap<String, (Setting, Origin)> = BTreeMap::new();
-        let mut vendors = Vec::new();
+        let mut vendors = BTreeMap::new();
         let mut complaints = Vec::new();
         for origin in files {
             let parsed = if origin.group() == "vendors" {
-                entry::vendor(&origin).map(|map| vendors.push((map, origin)))
+                entry::vendor(&origin).map(|map| {
+                    vendors.insert(map.vendor.clone(), (map, origin));
+                })
             } else {
                 entry::setting(&origin).map(|setting| {
                     entries.insert(setting.id.clone(), (setting, origin));
@@ -111,7 +122,7 @@ impl Catalogue {
             complaints.extend(parsed.err());
         }
         if !complaints.is_empty() {
-            return Err(complaints);
+            return Err(Complaints(complaints));
         }
         let (mut settings, origins): (Vec<_>, Vec<_>) = entries.into_values().unzip();
         name_vendors(&mut settings, &vendors);
@@ -120,8 +131,8 @@ impl Catalogue {
 }
 
 /// Adds each vendor's names to the settings they carry.
-fn name_vendors(settings: &mut [Setting], vendors: &[(VendorMap, Origin)]) {
-    for (map, _) in vendors {
+fn name_vendors(settings: &mut [Setting], vendors: &BTreeMap<String, (VendorMap, Origin)>) {
+    for (map, _) in vendors.values() {
         for name in &map.name {
             if let Ok(at) = settings.binary_search_by(|setting| setting.id.cmp(&name.setting))
                 && let Some(setting) = settings.get_mut(at)

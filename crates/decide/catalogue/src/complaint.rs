@@ -28,6 +28,22 @@ impl fmt::Display for Complaint {
 
 impl std::error::Error for Complaint {}
 
+/// All that is wrong with the files that were handed over; never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Complaints(pub Vec<Complaint>);
+
+impl fmt::Display for Complaints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, complaint) in self.0.iter().enumerate() {
+            let newline = if at == 0 { "" } else { "\n" };
+            write!(f, "{newline}{complaint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Complaints {}
+
 /// Restates a TOML error of `file` in our words, with the nearest known key where one is unknown.
 pub(crate) fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> Complaint {
     let (what, help) = restate(error.message());

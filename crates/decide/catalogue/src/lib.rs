@@ -19,4 +19,4 @@ mod entry;
 mod lint;
 
 pub use catalogue::Catalogue;
-pub use complaint::Complaint;
+pub use complaint::{Complaint, Complaints};

@@ -22,9 +22,7 @@ fn difference(name: &str, text: &str) -> Option<String> {
     let wanted: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("#> ")).collect();
     let got = match Catalogue::with_folder([(name.to_owned(), text.to_owned())]) {
         Ok(_) => "accepted".to_owned(),
-        Err(complaints) => {
-            complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-        }
+        Err(complaints) => complaints.to_string(),
     };
     (got != wanted.join("\n")).then(|| format!("## {name}\n{got}"))
 }

@@ -25,7 +25,7 @@ impact = "low"
 source = "Our own tests"
 "#;
 
-fn with(name: &str, text: &str) -> Result<Catalogue, Vec<nearside_catalogue::Complaint>> {
+fn with(name: &str, text: &str) -> Result<Catalogue, nearside_catalogue::Complaints> {
     Catalogue::with_folder([(name.to_owned(), text.to_owned())])
 }
 
@@ -113,11 +113,21 @@ fn a_users_entry_replaces_ours_and_keeps_the_vendors_names() {
 }
 
 #[test]
+fn a_second_folder_goes_over_the_first() {
+    let first = with("our-knob.toml", SAMPLE).expect("a good entry");
+    let names = first.get("c1e").map(|setting| setting.vendors.len());
+    let text = SAMPLE.replace("A knob of our own", "Another");
+    let both = first.with_entries([("x/our-knob.toml".to_owned(), text)]).expect("good too");
+    assert_eq!(both.get("our-knob").map(|setting| setting.title.as_str()), Some("Another"));
+    assert_eq!(both.get("c1e").map(|setting| setting.vendors.len()), names, "names stand once");
+}
+
+#[test]
 fn all_bad_files_are_named_at_once() {
     let files = [("a.toml", "id = "), ("b.toml", "nonsense"), ("our-knob.toml", SAMPLE)];
     let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
     let complaints = Catalogue::with_folder(files).expect_err("two are bad");
-    let names: Vec<&str> = complaints.iter().map(|complaint| complaint.file.as_str()).collect();
+    let names: Vec<&str> = complaints.0.iter().map(|complaint| complaint.file.as_str()).collect();
     assert_eq!(names, ["a.toml", "b.toml"]);
 }
 
@@ -127,4 +137,17 @@ fn near_names_are_offered() {
     assert_eq!(catalogue.nearest("irq-balance"), ["irqbalance"]);
     assert!(catalogue.nearest("aspm").contains(&"pcie-aspm"));
     assert!(catalogue.nearest("nothing-like-it-at-all").is_empty());
+}
+
+#[test]
+fn the_examples_of_the_manual_are_good_entries() {
+    let manual = include_str!("../../../../docs/catalogue.md");
+    let blocks = manual.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let blocks: Vec<String> = blocks.map(str::to_owned).collect();
+    let [entry, vendor] = blocks.try_into().expect("an entry and a vendor's names");
+    let files = [("block-example.toml", entry), ("vendors/acme-intel.toml", vendor)];
+    let catalogue = Catalogue::with_folder(files.map(|(name, text)| (name.to_owned(), text)));
+    let catalogue = catalogue.unwrap_or_else(|complaints| panic!("{complaints}"));
+    let snc = catalogue.get("sub-numa-cluster").expect("a setting");
+    assert!(snc.vendors.iter().any(|name| name.attribute == "SncMode"));
 }

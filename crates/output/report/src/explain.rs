@@ -12,6 +12,8 @@ use setting::{
     Basis, Effect, Form, Goal, Owner, Reboot, Scope, Setting, Severity, TAGS, VendorName, Wish,
 };
 
+use crate::text::harmless;
+
 /// The entry as prose, wrapped to `width` columns (held between 40 and 100).
 pub fn explain(setting: &Setting, catalogue: &Catalogue, width: usize) -> String {
     let mut page = Page { text: String::new(), width: width.clamp(40, 100) };
@@ -43,7 +45,8 @@ pub fn explain_list(catalogue: &Catalogue) -> String {
         let title = GROUPS.get(place).map_or(group, |(_, title)| title);
         let _ = writeln!(text, "{title}");
         for setting in settings {
-            let _ = writeln!(text, "  {:longest$}  {}", setting.id, setting.title);
+            let line = format!("  {:longest$}  {}", setting.id, setting.title);
+            let _ = writeln!(text, "{}", harmless(&line));
         }
         text.push('\n');
     }
@@ -72,7 +75,7 @@ struct Page {
 
 impl Page {
     fn line(&mut self, line: &str) {
-        self.text.push_str(line.trim_end());
+        self.text.push_str(harmless(line).trim_end());
         self.text.push('\n');
     }
 
@@ -360,6 +363,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_users_entry_cannot_steer_the_terminal() {
+        let catalogue = Catalogue::built_in();
+        let mut setting = catalogue.get("upi-prefetch").expect("a setting").clone();
+        setting.title = "a\u{1b}[2Jb".to_owned();
+        setting.what = "c\u{7}d".to_owned();
+        let page = explain(&setting, &catalogue, 80);
+        assert!(page.chars().all(|c| c == '\n' || !c.is_control()), "{page:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use machine::Trouble;
+use machine::{Trouble, Why};
 use setting::{
     Basis, Confidence, Finding, FindingEffect, Goal, Observation, Owner, Reboot, Severity,
 };
@@ -39,6 +39,9 @@ pub enum Detail {
 const INDENT: usize = 11;
 /// Columns of the labels below a finding.
 const LABEL: usize = 10;
+
+/// Of a file's text this much shows what it says; the rest is in the JSON document.
+const LONGEST_CONTENT: usize = 100;
 
 /// Things unseen for one reason that the brief form names.
 const BRIEF_UNSEEN: usize = 6;
@@ -157,7 +160,8 @@ fn full(finding: &Finding, columns: usize) -> Vec<Line> {
     }
     for (number, evidence) in finding.evidence.iter().enumerate() {
         let label = if number == 0 { "evidence" } else { "" };
-        let text = format!("{}: {}", evidence.path, words::squeezed(&evidence.content));
+        let content = text::cut(&words::squeezed(&evidence.content), LONGEST_CONTENT);
+        let text = format!("{}: {content}", evidence.path);
         lines.extend(labelled_in(Role::Dim, label, &text, columns));
     }
     lines.extend(labelled_in(
@@ -182,12 +186,13 @@ fn labelled_in(role: Role, label: &str, text: &str, columns: usize) -> Vec<Line>
     field_in(role, &label, text, INDENT + LABEL, columns)
 }
 
-/// Lines to type are never wrapped where they fit a wider terminal: a broken command is no command.
+/// Lines to type, never wrapped: a broken command is no command.
 fn by_hand(commands: &[String], most: usize, columns: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for (number, command) in commands.iter().take(most).enumerate() {
         let label = if number == 0 { "by hand" } else { "" };
-        lines.extend(labelled_in(Role::Good, label, command, columns));
+        let label = text::pad(&format!("{}{label}", " ".repeat(INDENT)), INDENT + LABEL);
+        lines.push(Line::of(Role::Dim, label).and(Role::Good, command).whole());
     }
     let more = commands.len().saturating_sub(most);
     if more > 0 {
@@ -236,16 +241,21 @@ fn confidence(confidence: Confidence) -> &'static str {
     }
 }
 
-/// What could not be seen, by reason.
+/// What could not be seen, by reason. The brief form tells of what a person can do something about;
+/// a setting that this machine or kernel does not have is counted there, and named in the full form.
 fn unseen(found: &Found<'_>, detail: Detail, columns: usize) -> Vec<Line> {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut missing = 0;
     let settings = found.observations.iter().filter_map(|seen| {
         let why = seen.value.as_ref().err()?;
-        Some((words::why(why), seen.setting.as_str()))
+        Some((why, seen.setting.as_str()))
     });
-    let troubles = found.unknown.iter().map(|t| (words::why(&t.why), t.what.as_str()));
-    for (why, what) in troubles.chain(settings) {
-        let whats = reasons.entry(why).or_default();
+    for (why, what) in found.unknown.iter().map(|t| (&t.why, t.what.as_str())).chain(settings) {
+        if detail == Detail::Brief && matches!(why, Why::Absent | Why::NotSupported) {
+            missing += 1;
+            continue;
+        }
+        let whats = reasons.entry(words::why(why)).or_default();
         if !whats.contains(&what) {
             whats.push(what);
         }
@@ -258,6 +268,13 @@ fn unseen(found: &Found<'_>, detail: Detail, columns: usize) -> Vec<Line> {
             if more.is_empty() { String::new() } else { format!("; and {} more", more.len()) };
         lines.extend(paragraph(Role::Plain, &format!("Not seen, {why}:"), 0, columns));
         lines.extend(paragraph(Role::Dim, &format!("{}{more}", shown.join("; ")), 2, columns));
+    }
+    if missing > 0 {
+        let text = format!(
+            "{} that this machine or its kernel does not have",
+            text::count(missing, "setting")
+        );
+        lines.extend(paragraph(Role::Dim, &format!("Not seen: {text}."), 0, columns));
     }
     lines
 }

@@ -9,7 +9,7 @@ use units::{CpuSet, NodeId, PciAddress};
 use crate::error::UnknownDevice;
 use crate::frame::{Table, paragraph};
 use crate::style::{Line, Role, Style, paint};
-use crate::words;
+use crate::{text, words};
 
 /// Draws the interrupts of a device, named as `near` takes it; a bond or bridge stands for its
 /// ports.
@@ -79,7 +79,8 @@ impl Subject<'_> {
             let text = "the kernel lists no interrupt for it";
             lines.extend(paragraph(Role::Dim, text, 0, columns));
         } else {
-            lines.extend(self.table(machine, &irqs).lines(columns));
+            lines.extend(self.table(machine, &irqs, columns).lines(columns));
+            lines.extend(self.far(machine, &irqs, columns));
             lines.extend(remarks(&irqs, columns));
         }
         if let Some(nic) = self.nic {
@@ -98,18 +99,51 @@ impl Subject<'_> {
     fn heading(&self, number: usize) -> Line {
         let functions: Vec<String> = self.functions.iter().map(ToString::to_string).collect();
         let mut line = Line::of(Role::Strong, &self.name);
-        for part in functions {
+        for part in functions.into_iter().filter(|part| *part != self.name) {
             line.push(Role::Dim, format!(" · {part}"));
         }
-        let count = crate::text::count(number, "interrupt");
+        let count = text::count(number, "interrupt");
         line.and(Role::Dim, format!(" · {} · {count}", words::node(self.node)))
     }
 
-    fn table(&self, machine: &Machine, irqs: &[&Irq]) -> Table {
-        let near = self.node.and_then(|id| machine.nodes.iter().find(|node| node.id == id));
-        let near = near.map(|node| &node.cpus);
-        let mut table = Table::new(2).cap(3, 18).cap(4, 18);
-        table.heading(&["irq", "queue", "CPUs", "effective", "hint", "node", "placed by", "count"]);
+    /// How many of the queues' interrupts that could be near are not.
+    fn far(&self, machine: &Machine, irqs: &[&Irq], columns: usize) -> Vec<Line> {
+        let near = self.near(machine);
+        let carries = |irq: &&&Irq| {
+            irq.managed == Managed::No && irq.source.as_ref().is_some_and(|source| source.is_io)
+        };
+        let movable: Vec<&&Irq> = irqs.iter().filter(carries).collect();
+        let far = movable.iter().filter(|irq| is_far(irq, near)).count();
+        let (Some(node), 1..) = (self.node, far) else { return Vec::new() };
+        let text = format!(
+            "{far} of {} are taken by CPUs of other nodes than the device's, node {node}",
+            text::count(movable.len(), "queue interrupt"),
+        );
+        paragraph(Role::Warn, &text, 0, columns)
+    }
+
+    /// The CPUs of the device's node.
+    fn near<'m>(&self, machine: &'m Machine) -> Option<&'m CpuSet> {
+        let node = machine.nodes.iter().find(|node| Some(node.id) == self.node);
+        node.map(|node| &node.cpus).filter(|cpus| !cpus.is_empty())
+    }
+
+    fn table(&self, machine: &Machine, irqs: &[&Irq], columns: usize) -> Table {
+        let near = self.near(machine);
+        let mut table = Table::new(2).cap(3, 18).cap(4, 18).cap(8, 32);
+        // The action's name tells receive from transmit vectors, where there is room for it.
+        let name = if columns >= 100 { "name" } else { "" };
+        table.heading(&[
+            "irq",
+            "queue",
+            "CPUs",
+            "effective",
+            "hint",
+            "node",
+            "placed by",
+            "count",
+            name,
+        ]);
         for irq in irqs {
             let (role, node) = nodes_of(machine, irq, near);
             table.row(vec![
@@ -121,6 +155,10 @@ impl Subject<'_> {
                 (role, node),
                 (Role::Dim, placed_by(irq.managed).to_owned()),
                 (Role::Plain, total(irq).to_string()),
+                (
+                    Role::Dim,
+                    irq.actions.first().filter(|_| !name.is_empty()).cloned().unwrap_or_default(),
+                ),
             ]);
         }
         table
@@ -153,19 +191,29 @@ fn set(cpus: &Fact<CpuSet>) -> String {
 /// The nodes of the CPUs that an interrupt goes to, marked when none of them is near. Managed
 /// vectors of drives are spread over all nodes by design: far is no fault there.
 fn nodes_of(machine: &Machine, irq: &Irq, near: Option<&CpuSet>) -> (Role, String) {
-    let effective = irq.effective.as_ref().ok().filter(|cpus| !cpus.is_empty());
-    let Some(cpus) = effective.or(irq.affinity.as_ref().ok()) else {
+    let Some(cpus) = taken_by(irq) else {
         return (Role::Dim, "unknown".to_owned());
     };
     let nodes = machine.nodes.iter().filter(|node| node.cpus.overlaps(cpus));
     let text = nodes.map(|node| node.id.to_string()).collect::<Vec<_>>().join(",");
-    match near {
-        Some(near) if !near.overlaps(cpus) && irq.managed == Managed::No => {
-            (Role::Warn, format!("{text} far"))
-        }
-        Some(near) if !near.overlaps(cpus) => (Role::Dim, format!("{text} far")),
-        _ => (Role::Plain, text),
+    match (is_far(irq, near), irq.managed) {
+        (false, _) => (Role::Plain, text),
+        (true, Managed::No) => (Role::Warn, format!("{text} far")),
+        (true, _) => (Role::Dim, format!("{text} far")),
     }
+}
+
+/// The CPUs that an interrupt goes to; where that is not told, those it may go to.
+fn taken_by(irq: &Irq) -> Option<&CpuSet> {
+    let affinity = irq.affinity.as_ref().ok();
+    // An effective set outside the affinity is of the past: the next interrupt goes elsewhere.
+    let holds = |cpus: &&CpuSet| affinity.is_none_or(|affinity| cpus.is_subset(affinity));
+    let effective = irq.effective.as_ref().ok().filter(|cpus| !cpus.is_empty());
+    effective.filter(holds).or(affinity)
+}
+
+fn is_far(irq: &Irq, near: Option<&CpuSet>) -> bool {
+    matches!((taken_by(irq), near), (Some(cpus), Some(near)) if !near.overlaps(cpus))
 }
 
 fn placed_by(managed: Managed) -> &'static str {

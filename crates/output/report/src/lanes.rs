@@ -2,7 +2,7 @@
 //! The lane budget: what the devices of each root complex could ask for at once.
 
 use machine::{Machine, RootLanes};
-use units::ByteRate;
+use units::{ByteRate, PciAddress};
 
 use crate::frame::{Table, paragraph};
 use crate::style::{Line, Role, Style, paint};
@@ -23,15 +23,16 @@ pub fn draw(machine: &Machine, style: &Style) -> String {
             let generation = part.generation.map_or_else(String::new, |gen_| format!("Gen{gen_} "));
             let function = machine.function(part.function);
             let name = function.map_or_else(String::new, words::function_name);
-            let owner = owners.get(&part.function);
-            let owner = owner.map(|owner| names::compact(owner.iter().map(String::as_str)));
+            // The functions of one card share a link: each port's name belongs to it.
+            let card = owners.iter().filter(|(address, _)| is_one_card(**address, part.function));
+            let owner = names::compact(card.flat_map(|(_, all)| all).map(String::as_str));
             table.row(vec![
                 (Role::Plain, format!("  {}", part.function)),
                 (Role::Plain, format!("{generation}x{}", part.lanes)),
                 (Role::Plain, format!("{:>9}", part.rate.to_string())),
                 (Role::Plain, format!("{:>4}", percent(part.share))),
                 (Role::Dim, name),
-                (Role::Strong, owner.unwrap_or_default()),
+                (Role::Strong, owner),
             ]);
         }
         lines.extend(table.lines(columns));
@@ -74,6 +75,10 @@ fn heading(root: &RootLanes) -> Line {
             root.rate
         ),
     )
+}
+
+fn is_one_card(a: PciAddress, b: PciAddress) -> bool {
+    (a.domain, a.bus, a.device) == (b.domain, b.bus, b.device)
 }
 
 fn percent(share: f64) -> String {

@@ -7,6 +7,7 @@ use machine::{Drive, Function, Gpu, Machine, Nic, NicKind, Node, NodeKind};
 use units::{NodeId, PackageId, PciAddress};
 
 use crate::ask;
+use crate::names::natural;
 
 /// Packages that share nodes, and those nodes. Usually one package; several where the firmware
 /// interleaves nodes over packages.
@@ -85,11 +86,12 @@ pub(crate) fn devices(machine: &Machine) -> BTreeMap<Option<NodeId>, Devices<'_>
     for drive in &machine.drives {
         homes.entry(drive_home(drive)).or_default().drives.push(drive);
     }
-    for home in homes.values_mut() {
-        home.drives.sort_by(|a, b| crate::names::natural(&a.name, &b.name));
-    }
     for nic in machine.nics.iter().filter(|nic| has_home(nic)) {
         homes.entry(nic.node).or_default().nics.push(nic);
+    }
+    for home in homes.values_mut() {
+        home.drives.sort_by(|a, b| natural(&a.name, &b.name));
+        home.nics.sort_by(|a, b| natural(&a.name, &b.name));
     }
     for gpu in &machine.gpus {
         homes.entry(gpu.node).or_default().gpus.push(gpu);
@@ -130,9 +132,18 @@ fn claimed(machine: &Machine) -> BTreeSet<PciAddress> {
         .collect()
 }
 
-/// Storage, network, 3D and accelerator functions; not the VGA that a management controller shows.
+/// Storage, network, 3D and accelerator functions; not the VGA that a management controller shows,
+/// and not the chipset's IDE and SATA controllers, which most servers have and do not use. What
+/// cannot be read may be anything.
 fn is_io(function: &Function) -> bool {
-    matches!((function.class.base, function.class.sub), (0x01 | 0x02 | 0x12, _) | (0x03, 0x02))
+    if !function.is_readable() {
+        return true;
+    }
+    match (function.class.base, function.class.sub) {
+        (0x01, 0x01 | 0x06) => false,
+        (0x01 | 0x02 | 0x12, _) | (0x03, 0x02) => true,
+        _ => false,
+    }
 }
 
 /// Things of the same key, so that one line can speak of them all; in the order of the first of

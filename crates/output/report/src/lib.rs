@@ -13,8 +13,8 @@
 //! have written; whatever could steer a terminal or break out of a document is taken out of them.
 
 mod ask;
-mod explain;
 mod error;
+mod explain;
 pub mod findings;
 mod frame;
 pub mod irqs;
@@ -33,6 +33,6 @@ pub mod topology;
 pub mod tree;
 mod words;
 
-pub use explain::{explain, explain_list};
 pub use error::UnknownDevice;
+pub use explain::{explain, explain_list};
 pub use style::Style;

@@ -181,7 +181,8 @@ pub(crate) fn legend(machine: &Machine) -> Line {
         line.push(Role::Plain, gap);
         line.push(mark.role(), mark.sign().to_string());
         line.push(Role::Dim, format!(" {}", mark.meaning()));
-        if mark == Mark::Full && threads > 1 {
+        let alike = machine.cpus.threads.iter().all(|thread| thread.kind == CoreKind::Uniform);
+        if mark == Mark::Full && threads > 1 && alike {
             line.push(Role::Dim, format!(" of {threads} threads"));
         }
     }

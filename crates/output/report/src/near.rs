@@ -28,7 +28,7 @@ pub fn draw(machine: &Machine, device: &str, style: &Style) -> Result<String, Un
         lines.extend(field("also near", &others, LABEL, columns));
     }
     lines.extend(far(&near, columns));
-    lines.extend(by_hand(machine, &near, columns));
+    lines.extend(by_hand(machine, &near));
     Ok(paint(&lines, style))
 }
 
@@ -131,7 +131,7 @@ fn far(near: &Near, columns: usize) -> Vec<Line> {
 }
 
 /// Lines that a person could type.
-fn by_hand(machine: &Machine, near: &Near, columns: usize) -> Vec<Line> {
+fn by_hand(machine: &Machine, near: &Near) -> Vec<Line> {
     if near.usable.is_empty() {
         return Vec::new();
     }
@@ -152,7 +152,8 @@ fn by_hand(machine: &Machine, near: &Near, columns: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for (number, command) in numactl.into_iter().chain([taskset]).enumerate() {
         let label = if number == 0 { "by hand" } else { "or" };
-        lines.extend(field_in(Role::Strong, label, &command, LABEL, columns));
+        let label = Line::of(Role::Dim, text::pad(label, LABEL));
+        lines.push(label.and(Role::Strong, command).whole());
     }
     lines
 }

@@ -2,7 +2,7 @@
 //! The first screen: the machine in a box drawing, its three costliest findings, what could not be
 //! seen, what to run next. Made to fit 80 columns and 24 lines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Container, Machine, Thread, Why};
 use setting::Finding;
@@ -133,16 +133,21 @@ impl Card {
     ) -> Vec<Line> {
         let room = inner(columns);
         let mut body = self.marks(machine, room, 2);
-        body.push(Line::plain(format!("CPUs {}", self.cpus)).cut(room));
         let memory = self.memory(machine);
-        let counted = counted(devices);
+        let counted = counted(devices).join(", ");
+        let cpus = format!("CPUs {}", words::short_cpus(&self.cpus));
         match depth {
+            // Half a list of CPUs says nothing: the line is better spent on the devices.
+            Depth::Counts if text::width(&cpus) > room => {
+                body.extend([memory, counted].map(|text| Line::plain(text).cut(room)));
+            }
             Depth::Counts => {
-                let parts = [memory, counted.join(", ")];
-                let parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();
-                body.push(Line::plain(parts.join(" · ")).cut(room));
+                let parts = [memory, counted].into_iter().filter(|part| !part.is_empty());
+                body.push(Line::plain(cpus));
+                body.push(Line::plain(parts.collect::<Vec<_>>().join(" · ")).cut(room));
             }
             Depth::Names => {
+                body.push(Line::plain(cpus).cut(room));
                 if !memory.is_empty() {
                     body.push(Line::plain(format!("memory {memory}")).cut(room));
                 }
@@ -159,7 +164,10 @@ impl Card {
         if lines.len() <= most {
             return lines;
         }
-        vec![Line::plain(text::count(self.cpus.len(), "CPU")).cut(columns)]
+        let inside = machine.cpus.threads.iter().filter(|thread| within(thread));
+        let cores = inside.map(|thread| thread.core).collect::<BTreeSet<_>>().len();
+        let cpus = text::count(self.cpus.len(), "CPU");
+        vec![Line::plain(format!("{}, {cpus}", text::count(cores, "core"))).cut(columns)]
     }
 
     fn memory(&self, machine: &Machine) -> String {
@@ -175,7 +183,7 @@ impl Card {
         columns: usize,
     ) -> Vec<Line> {
         let counted = homes.get(&self.node).map(counted).unwrap_or_default();
-        let parts = [format!("CPUs {}", self.cpus), self.memory(machine)];
+        let parts = [format!("CPUs {}", words::short_cpus(&self.cpus)), self.memory(machine)];
         let text = parts.into_iter().chain(counted).collect::<Vec<_>>().join(" · ");
         vec![Line::of(Role::Strong, text::pad(&self.title, 22)).and(Role::Plain, text).cut(columns)]
     }
@@ -228,14 +236,14 @@ fn named(machine: &Machine, devices: &Devices<'_>) -> Vec<Line> {
     let drives = devices.drives.iter().filter(|drive| {
         below(drive.controllers.first().and_then(|path| path.function)) && drive.hidden_by.is_none()
     });
-    let sets = [
-        ("drive", devices.drives.iter().map(|d| d.name.as_str()).collect(), drives.count()),
-        (
-            "NIC",
-            devices.nics.iter().map(|n| n.name.as_str()).collect::<Vec<_>>(),
-            devices.nics.iter().filter(|nic| below(nic.function)).count(),
-        ),
-        ("GPU", devices.gpus.iter().map(|g| g.name.as_str()).collect(), 0),
+    let drive_names = devices.drives.iter().map(|drive| drive.name.clone()).collect();
+    let nic_names = devices.nics.iter().map(|nic| nic.name.clone()).collect();
+    let gpu_names =
+        devices.gpus.iter().map(|gpu| words::gpu_name(gpu, machine.function(gpu.function)));
+    let sets: [(&str, Vec<String>, usize); 3] = [
+        ("drive", drive_names, drives.count()),
+        ("NIC", nic_names, devices.nics.iter().filter(|nic| below(nic.function)).count()),
+        ("GPU", gpu_names.collect(), 0),
     ];
     let mut lines = Vec::new();
     for (word, all, below) in sets {
@@ -243,7 +251,8 @@ fn named(machine: &Machine, devices: &Devices<'_>) -> Vec<Line> {
             continue;
         }
         let number = text::count(all.len(), word);
-        let line = Line::plain(format!("{number}: {}", names::compact(all.iter().copied())));
+        let line =
+            Line::plain(format!("{number}: {}", names::compact(all.iter().map(String::as_str))));
         lines.push(line);
         if below > 0 {
             let links = text::count(below, "link");

@@ -70,12 +70,19 @@ impl Role {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Line {
     spans: Vec<(Role, String)>,
+    whole: bool,
 }
 
 impl Line {
     /// A line of one span.
     pub(crate) fn of(role: Role, text: impl AsRef<str>) -> Self {
         Self::default().and(role, text)
+    }
+
+    /// This line, never cut: a command to copy, which is no command when it is broken.
+    pub(crate) fn whole(mut self) -> Self {
+        self.whole = true;
+        self
     }
 
     /// A line of ordinary text.
@@ -135,11 +142,13 @@ impl Line {
     }
 }
 
-/// The lines as one text, each with a line feed at its end, none wider than the style's columns.
+/// The lines as one text, each with a line feed at its end, none wider than the style's columns
+/// but for [`Line::whole`] ones.
 pub(crate) fn paint(lines: &[Line], style: &Style) -> String {
     let mut out = String::new();
     for line in lines {
-        let line = without_trailing_space(line).cut(style.columns());
+        let line = without_trailing_space(line);
+        let line = if line.whole { line } else { line.cut(style.columns()) };
         for (role, text) in &line.spans {
             paint_span(&mut out, *role, text, style);
         }

@@ -13,7 +13,7 @@ use machine::{Function, Machine};
 use units::{NodeId, PciAddress};
 
 use crate::style::{Line, Role, Style, paint};
-use crate::topology::owners;
+use crate::topology::{nodes_text, owners};
 use crate::{names, text, words};
 
 /// Deeper than this a tree is no real one; switches cascade a handful of levels.
@@ -40,7 +40,7 @@ struct Row {
 }
 
 struct Tree<'a> {
-    machine: &'a Machine,
+    nodes: BTreeMap<&'a str, BTreeSet<NodeId>>,
     roots: BTreeMap<&'a str, Vec<&'a Function>>,
     children: BTreeMap<PciAddress, Vec<&'a Function>>,
     owners: BTreeMap<PciAddress, Vec<String>>,
@@ -50,12 +50,13 @@ impl<'a> Tree<'a> {
     fn of(machine: &'a Machine) -> Self {
         let known: BTreeSet<PciAddress> = machine.functions.iter().map(|f| f.address).collect();
         let mut tree = Self {
-            machine,
+            nodes: BTreeMap::new(),
             roots: BTreeMap::new(),
             children: BTreeMap::new(),
             owners: owners(machine),
         };
         for function in &machine.functions {
+            tree.nodes.entry(&function.root).or_default().extend(function.node);
             match function.parent.filter(|parent| known.contains(parent)) {
                 Some(parent) => tree.children.entry(parent).or_default().push(function),
                 None => tree.roots.entry(&function.root).or_default().push(function),
@@ -64,25 +65,20 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    fn node_of_root(&self, root: &str) -> Option<NodeId> {
-        let below = self.machine.functions.iter().filter(|function| function.root == root);
-        let nodes: BTreeSet<Option<NodeId>> = below.map(|function| function.node).collect();
-        let known: Vec<NodeId> = nodes.into_iter().flatten().collect();
-        match known.as_slice() {
-            [only] => Some(*only),
-            _ => None,
-        }
+    fn nodes_of_root(&self, root: &str) -> Vec<NodeId> {
+        self.nodes.get(root).into_iter().flatten().copied().collect()
     }
 
     fn root_row(&self, root: &str) -> Row {
-        let node = words::node(self.node_of_root(root));
+        let node = nodes_text(&self.nodes_of_root(root));
         let left = Line::of(Role::Strong, root).and(Role::Dim, format!(" · {node}"));
         Row { left, cells: Default::default() }
     }
 
     /// Walks with a stack of its own: a hostile tree may be deeper than ours.
     fn below(&self, tops: &[&'a Function], root: &str, rows: &mut Vec<Row>) {
-        let root_node = self.node_of_root(root);
+        let root_nodes = self.nodes_of_root(root);
+        let root_node = root_nodes.first().copied().filter(|_| root_nodes.len() == 1);
         let mut seen = BTreeSet::new();
         let mut waiting: Vec<(&'a Function, String, bool)> = Vec::new();
         push_level(&mut waiting, tops, "");
@@ -102,11 +98,11 @@ impl<'a> Tree<'a> {
     fn row(&self, function: &Function, indent: &str, is_last: bool, root: Option<NodeId>) -> Row {
         let branch = if is_last { "└─ " } else { "├─ " };
         let mut left = Line::of(Role::Dim, format!("{indent}{branch}"))
-            .and(Role::Plain, function.address.to_string())
-            .and(Role::Plain, format!("  {}", name(function)));
+            .and(Role::Plain, function.address.to_string());
         if function.node != root {
             left.push(Role::Warn, format!("  {}", words::node(function.node)));
         }
+        left.push(Role::Plain, format!("  {}", name(function)));
         let (role, link) = words::function_link(Some(function));
         let mark = if role == Role::Warn { " ◂" } else { "" };
         let owner = self.owners.get(&function.address);

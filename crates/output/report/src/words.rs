@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The words in which drawings speak of sizes, links, nodes and devices.
 
-use machine::{Drive, DriveKind, Fact, Function, LimitedBy, Nic, NicKind, NodeKind, Why};
+use std::collections::BTreeSet;
+
+use machine::{Drive, DriveKind, Fact, Function, Gpu, LimitedBy, Nic, NicKind, NodeKind, Why};
 use setting::{Goal, Severity};
-use units::{BitRate, Bytes, NodeId, Transfers};
+use units::{BitRate, Bytes, CpuSet, NodeId, Transfers};
 
 use crate::ask::{self, LinkView};
 use crate::style::Role;
@@ -19,7 +21,29 @@ pub(crate) fn drive_size(bytes: Bytes) -> String {
 pub(crate) fn memory(size: &Fact<Bytes>) -> String {
     match size {
         Ok(size) => size.to_string(),
-        Err(why) => format!("size unknown ({why})"),
+        Err(reason) => format!("unknown ({})", why(reason)),
+    }
+}
+
+/// A CPU list short enough for one line: `0,2 … 78, every 2nd` where it steps evenly.
+pub(crate) fn short_cpus(cpus: &CpuSet) -> String {
+    let numbers: Vec<u32> = cpus.iter().map(|cpu| cpu.0).collect();
+    let steps = |pair: &[u32]| match pair {
+        [a, b] => b.checked_sub(*a),
+        _ => None,
+    };
+    let mut all = numbers.windows(2).map(steps);
+    let step = all.next().flatten().unwrap_or(0);
+    match numbers.as_slice() {
+        [first, second, _, .., last] if step > 1 && all.all(|other| other == Some(step)) => {
+            let ordinal = match step {
+                2 => "2nd".to_owned(),
+                3 => "3rd".to_owned(),
+                step => format!("{step}th"),
+            };
+            format!("{first},{second} … {last}, every {ordinal}")
+        }
+        _ => cpus.to_string(),
     }
 }
 
@@ -148,7 +172,10 @@ pub(crate) fn node_kind(kind: NodeKind) -> &'static str {
 /// A function's name as pci.ids has it, shortened to what tells it apart.
 pub(crate) fn function_name(function: &Function) -> String {
     let names = &function.names;
-    let device = bracketed(&names.device).unwrap_or(&names.device);
+    // `MT2910 Family [ConnectX-7]`: of NICs and GPUs people use the name in brackets.
+    let bracketed =
+        bracketed(&names.device).filter(|_| matches!(function.class.base, 2 | 3 | 0x12));
+    let device = bracketed.unwrap_or(&names.device);
     let vendor = short_vendor(&names.vendor);
     match (vendor, device) {
         ("", "") => format!("{:04x}:{:04x}", function.vendor, function.device),
@@ -157,18 +184,45 @@ pub(crate) fn function_name(function: &Function) -> String {
     }
 }
 
-/// `GH100 [H100 SXM5 80GB]`: the name in brackets is the one people use.
+/// What stands in brackets: `H100 SXM5 80GB` of `GH100 [H100 SXM5 80GB]`.
 fn bracketed(name: &str) -> Option<&str> {
     let (_, rest) = name.split_once('[')?;
     let inner = rest.split_once(']')?.0.trim();
     (!inner.is_empty()).then_some(inner)
 }
 
-/// The vendor's everyday name: in brackets where pci.ids has one, else its first word.
+/// The vendor's everyday name: that in brackets where pci.ids has one, without legal forms.
 fn short_vendor(vendor: &str) -> &str {
     let name = bracketed(vendor).unwrap_or(vendor);
-    let first = name.split([' ', ',']).next().unwrap_or(name);
-    first.split('/').next_back().unwrap_or(first)
+    let name = name.split([',', '/']).next().unwrap_or(name).trim();
+    let end = FORMS.iter().filter_map(|form| name.find(form)).min();
+    end.and_then(|end| name.get(..end)).unwrap_or(name)
+}
+
+/// What follows a vendor's name in pci.ids and tells nothing.
+const FORMS: &[&str] = &[
+    " Corporation",
+    " Corp",
+    " Inc",
+    " Technolog",
+    " Electronics",
+    " Co ",
+    " Co.",
+    " Ltd",
+    " Limited",
+    " Semiconductor",
+    " Networks",
+    " Group",
+    " GmbH",
+    " and subsidiaries",
+];
+
+/// What a GPU is called: its address where its name is but its model, which several may share.
+pub(crate) fn gpu_name(gpu: &Gpu, function: Option<&Function>) -> String {
+    match function {
+        Some(function) if function.names.device == gpu.name => function.address.to_string(),
+        _ => gpu.name.clone(),
+    }
 }
 
 /// The slot's name, as people read it on the machine.
@@ -192,6 +246,7 @@ pub(crate) fn why(why: &Why) -> String {
 pub(crate) fn drive_note(drive: &Drive) -> String {
     let mut notes = Vec::new();
     if let Some(hidden) = &drive.hidden_by {
+        notes.extend(Some(hidden.likely.clone()).filter(|likely| !likely.is_empty()));
         notes.push(format!("behind {} {}", hidden.driver, hidden.function));
     }
     if drive.kind == DriveKind::NvmeFabrics {
@@ -199,6 +254,11 @@ pub(crate) fn drive_note(drive: &Drive) -> String {
     }
     if drive.controllers.len() > 1 {
         notes.push(format!("{} paths", drive.controllers.len()));
+    }
+    let nodes: BTreeSet<NodeId> = drive.controllers.iter().filter_map(|path| path.node).collect();
+    if nodes.len() > 1 {
+        let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+        notes.push(format!("from nodes {}", nodes.join(", ")));
     }
     notes.join(", ")
 }
@@ -219,5 +279,52 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
         Severity::Low => "low",
         Severity::Medium => "medium",
         Severity::High => "high",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vendors_are_called_what_people_call_them() {
+        let names = [
+            ("Intel Corporation", "Intel"),
+            ("Red Hat, Inc.", "Red Hat"),
+            ("Micron Technology Inc", "Micron"),
+            ("Samsung Electronics Co Ltd", "Samsung"),
+            ("Broadcom / LSI", "Broadcom"),
+            ("Broadcom Inc. and subsidiaries", "Broadcom"),
+            ("Advanced Micro Devices, Inc. [AMD/ATI]", "AMD"),
+            ("Mellanox Technologies", "Mellanox"),
+            ("", ""),
+        ];
+        for (long, short) in names {
+            assert_eq!(short_vendor(long), short);
+        }
+    }
+
+    #[test]
+    fn lists_that_step_evenly_are_short() {
+        let short = |list: &str| short_cpus(&CpuSet::from_list(list).unwrap());
+        assert_eq!(short("0,2,4,6,8"), "0,2 … 8, every 2nd");
+        assert_eq!(short("2,6,10,14"), "2,6 … 14, every 4th");
+        assert_eq!(short("0-3,8"), "0-3,8");
+        assert_eq!(short(""), "");
+    }
+
+    #[test]
+    fn a_link_says_what_it_is_and_what_it_could_be() {
+        let view = |speed, width| LinkView {
+            speed: Transfers::of_generation(speed),
+            width: Some(width),
+            best_speed: Transfers::of_generation(5),
+            best_width: Some(4),
+            limit: None,
+        };
+        assert_eq!(link(&view(5, 4)), "Gen5 x4");
+        assert_eq!(link(&view(5, 2)), "Gen5 x2 of x4");
+        assert_eq!(link(&view(3, 4)), "Gen3 of Gen5 x4");
+        assert_eq!(link(&LinkView { speed: None, width: None, ..view(5, 4) }), "link down");
     }
 }

@@ -20,7 +20,7 @@ impl Log {
     pub(super) fn temperature_mc(&self) -> Fact<i64> {
         match self.kelvin {
             0 => Err(Why::NotSupported),
-            kelvin => Ok((i64::from(kelvin) - 273) * 1000),
+            kelvin => Ok(i64::from(kelvin) * 1000 - 273_150),
         }
     }
 }
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn a_log_page_is_read() {
         let log = parse("\"004401640a07\"").unwrap();
-        assert_eq!((log.temperature_mc(), log.percentage_used), (Ok(51_000), 7));
+        assert_eq!((log.temperature_mc(), log.percentage_used), (Ok(50_850), 7));
         assert_eq!(parse("\"000000640a07\"").unwrap().temperature_mc(), Err(Why::NotSupported));
         assert_eq!(parse("\"0044\""), None);
     }

@@ -95,7 +95,7 @@ fn nvme_drives_behind_vmd_and_raid_are_named_as_such() {
     let [nvme, sda] = &drives[..] else { panic!("{drives:?}") };
     assert_eq!(nvme.hidden_by.as_ref().unwrap().driver, "vmd");
     assert_eq!((nvme.apst.clone(), nvme.percentage_used.clone()), (Ok(Some(false)), Ok(7)));
-    assert_eq!(nvme.temperature_mc, Ok(51_000));
+    assert_eq!(nvme.temperature_mc, Ok(50_850));
     let hidden = sda.hidden_by.as_ref().unwrap();
     assert_eq!(
         (&*hidden.driver, &*hidden.likely),

@@ -131,6 +131,8 @@ impl Places<'_> {
                 continue;
             }
             let group = if first.is_some() { self.group(cpu, &names) } else { CpuSet::new() };
+            // An offline CPU of an old list must not give a core its name.
+            let group = group.and(online);
             let by_list = group.iter().find(|member| !cores.contains_key(member));
             let core = by_list.or_else(|| {
                 let package = package.get(&cpu)?.as_ref().ok()?;

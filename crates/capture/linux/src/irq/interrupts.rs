@@ -14,7 +14,7 @@ pub(crate) struct Line {
     /// The kernel's number.
     pub(crate) number: u32,
     /// (CPU, count) for counts above 0.
-    pub(crate) counts: Vec<(u32, u64)>,
+    pub(crate) counts: Counts,
     /// Chip, hwirq and trigger in words: `PCI-MSI 524289-edge`.
     pub(crate) chip: String,
     /// Names of the actions.
@@ -29,6 +29,9 @@ pub(crate) struct Interrupts {
     /// The first line that was cut or mangled, if any. Its counts and names are not trusted.
     pub(crate) bad: Option<String>,
 }
+
+/// (CPU, count) for counts above 0.
+type Counts = Vec<(u32, u64)>;
 
 /// A longer line than 65,536 CPUs could fill is no line of the kernel's.
 const MAX_LINE: u64 = 1 << 20;
@@ -103,7 +106,7 @@ fn label(line: &[u8]) -> Option<(u32, &[u8])> {
 }
 
 /// Takes one count for each CPU; `None` when the line has fewer, as a cut one has.
-fn counts<'a>(mut rest: &'a [u8], cpus: &[u32]) -> Option<(Vec<(u32, u64)>, &'a [u8])> {
+fn counts<'a>(mut rest: &'a [u8], cpus: &[u32]) -> Option<(Counts, &'a [u8])> {
     let mut counts = Vec::new();
     for cpu in cpus {
         if rest.starts_with(ZERO) && rest.get(ZERO.len()).is_none_or(u8::is_ascii_whitespace) {

@@ -12,7 +12,7 @@ mod link;
 mod names;
 mod node;
 mod place;
-pub(crate) mod slot;
+mod slot;
 
 use std::collections::BTreeMap;
 
@@ -43,6 +43,7 @@ pub(crate) fn read(root: &dyn Root, nodes: &[Node], troubles: &mut Troubles) -> 
         seen.into_iter().map(|seen| (seen.function, seen.own_node)).unzip();
     node::infer(root, &mut functions, &own, nodes, troubles);
     slot::read(root, &mut functions);
+    slot::name_from_firmware(&mut functions, &crate::dmi::slots(root));
     let mut known = names::Known::default();
     for function in &mut functions {
         function.names = known.names(function);

@@ -15,9 +15,10 @@ impl Known {
     /// The names of a function; at most its class for one whose ids could not be read.
     pub(super) fn names(&mut self, function: &Function) -> Names {
         if !function.is_readable() {
-            let known = function.class != PciClass::default();
-            let class = known.then(|| class(function.class)).unwrap_or_default();
-            return Names { class, ..Names::default() };
+            return match function.class == PciClass::default() {
+                true => Names::default(),
+                false => Names { class: class(function.class), ..Names::default() },
+            };
         }
         let ids = (function.vendor, function.device);
         let device = *self.0.entry(ids).or_insert_with(|| Device::from_vid_pid(ids.0, ids.1));

@@ -65,6 +65,11 @@ pub(super) fn infer(
     tell_silence(functions, own, nodes, troubles);
     let mut buses = BTreeMap::new();
     from_above(functions);
+    // With one node the kernel calls all CPUs local, which tells nothing.
+    if let Some(node) = only(nodes) {
+        let unknown = functions.iter_mut().filter(|function| function.node.is_none());
+        return unknown.for_each(|function| set(function, node, NodeFrom::Only));
+    }
     for function in functions.iter_mut().filter(|function| function.node.is_none()) {
         if let Some(node) = holder(nodes, &function.local_cpus) {
             set(function, node, NodeFrom::LocalCpus);
@@ -73,10 +78,6 @@ pub(super) fn infer(
         }
     }
     from_above(functions);
-    if let Some(node) = only(nodes) {
-        let unknown = functions.iter_mut().filter(|function| function.node.is_none());
-        unknown.for_each(|function| set(function, node, NodeFrom::Only));
-    }
 }
 
 fn set(function: &mut Function, node: NodeId, from: NodeFrom) {
@@ -261,7 +262,7 @@ mod tests {
     #[test]
     fn one_node_with_cpus_is_the_node() {
         let nodes = [node(0, "0-7"), node(2, "")];
-        let lone = vec![function("85:00.0", None, "")];
+        let lone = vec![function("85:00.0", None, "0-7")];
         let (found, _) = inferred(&MemoryRoot::new(), lone, &[SILENT], &nodes);
         assert_eq!(found, [(Some(0), NodeFrom::Only)]);
     }

@@ -7,6 +7,8 @@ use machine::Function;
 use root::{Dir, Root};
 use units::PciAddress;
 
+use crate::dmi::Slot;
+
 const SLOTS: &str = "/sys/bus/pci/slots";
 
 /// A device without its function: slots hold whole devices.
@@ -26,12 +28,13 @@ pub(super) fn read(root: &dyn Root, functions: &mut [Function]) {
     }
 }
 
-/// Gives functions that have no slot yet the name that the firmware has for it (SMBIOS type 9).
+/// Gives functions that have no slot yet the firmware's name for it (SMBIOS types 9 and 41).
 /// Firmware names either the device in the slot or the port above it.
-#[cfg_attr(not(test), expect(dead_code, reason = "the SMBIOS reader calls it when it is there"))]
-pub(crate) fn name_from_firmware(functions: &mut [Function], slots: &[(PciAddress, String)]) {
-    let named: BTreeMap<Device, &String> =
-        slots.iter().map(|(address, name)| (device_of(*address), name)).collect();
+pub(super) fn name_from_firmware(functions: &mut [Function], slots: &[Slot]) {
+    let named: BTreeMap<Device, &str> = slots
+        .iter()
+        .filter_map(|slot| Some((device_of(slot.address?), slot.designation.as_str())))
+        .collect();
     for function in functions.iter_mut().filter(|function| function.slot.is_none()) {
         let above = function.parent.and_then(|parent| named.get(&device_of(parent)));
         let name = named.get(&device_of(function.address)).or(above);
@@ -75,7 +78,9 @@ mod tests {
     #[test]
     fn firmware_names_the_device_or_its_port() {
         let mut functions = [function("17:00.0", None), function("18:00.0", Some("17:00.0"))];
-        name_from_firmware(&mut functions, &[("17:00.0".parse().unwrap(), "PCIe Slot 1".into())]);
+        let address = "17:00.0".parse().ok();
+        let slot = Slot { designation: "PCIe Slot 1".to_owned(), address, lanes: Some(16) };
+        name_from_firmware(&mut functions, &[slot]);
         assert!(functions.iter().all(|each| each.slot.as_deref() == Some("PCIe Slot 1")));
     }
 }

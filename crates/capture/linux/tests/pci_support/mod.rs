@@ -18,6 +18,7 @@ pub(crate) struct Told {
     pub(crate) subsystem: Option<String>,
     pub(crate) node: Option<String>,
     pub(crate) driver: Option<String>,
+    pub(crate) iommu_group: Option<String>,
     /// Everything indented below, on one line, blanks reduced.
     pub(crate) text: String,
 }
@@ -81,7 +82,7 @@ pub(crate) fn parse(text: &str) -> BTreeMap<String, Told> {
     let mut last = None;
     for line in text.lines() {
         if line.starts_with(|c: char| c.is_ascii_hexdigit()) {
-            let (address, rest) = line.split_once(' ').unwrap();
+            let (address, rest) = line.split_once(' ').unwrap_or((line, ""));
             let address = match address.matches(':').count() {
                 1 => format!("0000:{address}"),
                 _ => address.to_owned(),
@@ -99,9 +100,8 @@ fn header(rest: &str) -> Told {
     let (class, device) = rest.split_once("]: ").unwrap_or((rest, ""));
     let (class_name, class) = class.rsplit_once(" [").unwrap_or((class, ""));
     // The ids are the last brackets that hold a colon: names and prog-if have brackets too.
-    let ids = device.match_indices('[').filter_map(|(at, _)| device.get(at..at + 11));
-    let ids =
-        ids.filter(|ids| ids.ends_with(']') && ids.as_bytes()[5] == b':').last().unwrap_or("");
+    let mut ids = device.match_indices('[').filter_map(|(at, _)| device.get(at..at + 11));
+    let ids = ids.rfind(|ids| ids.ends_with(']') && ids.as_bytes()[5] == b':').unwrap_or("");
     let name = device.split(&format!(" {ids}")).next().unwrap_or("");
     Told {
         class: class.to_owned(),
@@ -117,6 +117,8 @@ fn detail(told: &mut Told, line: &str) {
         told.subsystem = rest.rfind('[').and_then(|at| rest.get(at..at + 11)).map(str::to_owned);
     } else if let Some(node) = line.strip_prefix("NUMA node: ") {
         told.node = Some(node.to_owned());
+    } else if let Some(group) = line.strip_prefix("IOMMU group: ") {
+        told.iommu_group = Some(group.to_owned());
     } else if let Some(driver) = line.strip_prefix("Kernel driver in use: ") {
         told.driver = Some(driver.to_owned());
     }

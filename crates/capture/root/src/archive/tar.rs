@@ -20,7 +20,8 @@ const BLOCK: usize = 512;
 /// Whether a block is a tar header: its checksum tells.
 pub(super) fn is_header(block: &[u8]) -> bool {
     let Ok(block) = <&[u8; BLOCK]>::try_from(block) else { return false };
-    checksum(block) == Header::from_byte_slice(block).cksum().ok()
+    let said = Header::from_byte_slice(block).cksum().ok();
+    checksum(block).is_some_and(|sum| Some(sum) == said)
 }
 
 /// The sum of all bytes, those of the checksum itself taken as blanks (POSIX pax, ustar). An empty

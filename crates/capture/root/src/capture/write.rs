@@ -230,7 +230,11 @@ fn odd(said: &Said, shape: Shape) -> OddText {
             _ => None,
         },
         resolve: said.refusal.as_deref().cloned(),
-        mode: mode.filter(|mode| !(mode.is_ok() && shows_mode)).cloned(),
+        mode: match mode {
+            Some(Ok(_)) if shows_mode => None,
+            Some(Err(Why::Absent)) if !shows_mode => None,
+            other => other.cloned(),
+        },
     }
 }
 
@@ -256,10 +260,12 @@ impl Draft {
         match overwrite {
             Overwrite::Replace => std::fs::rename(&self.path, at)?,
             // A second name fails where the first exists; a rename would not.
-            Overwrite::Never => {
-                std::fs::hard_link(&self.path, at)?;
-                std::fs::remove_file(&self.path)?;
-            }
+            Overwrite::Never => match std::fs::hard_link(&self.path, at) {
+                Ok(()) => std::fs::remove_file(&self.path)?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+                // File systems without hard links; whether it exists was looked at before.
+                Err(_) => std::fs::rename(&self.path, at)?,
+            },
         }
         self.is_published = true;
         Ok(())

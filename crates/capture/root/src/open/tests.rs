@@ -1,1 +1,81 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Roots where people have them.
 
+use std::fs;
+
+use super::*;
+
+fn tree(prefixes: &[&str]) -> MemoryRoot {
+    let mut root = MemoryRoot::new();
+    for prefix in prefixes {
+        root.file(&format!("{prefix}/sys/class/dmi/id/name"), *prefix);
+        root.file(&format!("{prefix}/proc/sys/kernel/x"), "1");
+        root.file(&format!("{prefix}/proc/cpuinfo"), "processor : 0\n");
+    }
+    root
+}
+
+fn archive(tree: &MemoryRoot, folder: &Path) -> std::path::PathBuf {
+    let below = folder.join("files");
+    fs::create_dir_all(&below).unwrap();
+    tree.write_to(&below).unwrap();
+    let path = folder.join("archive");
+    let mut builder = tar::Builder::new(fs::File::create(&path).unwrap());
+    builder.follow_symlinks(false);
+    builder.append_dir_all(".", &below).unwrap();
+    builder.finish().unwrap();
+    path
+}
+
+#[test]
+fn a_root_is_found_at_the_top_or_below_in_folders_and_archives() {
+    for prefix in ["", "/tree", "/sosreport-x", "/sysfs/server", "/a/b/c/d/e/f"] {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = archive(&tree(&[prefix]), folder.path());
+        for path in [archive, folder.path().join("files")] {
+            let opened = open(&path, None).unwrap();
+            assert_eq!(opened.name, prefix.trim_start_matches('/'));
+            let name = opened.root.read("/sys/class/dmi/id/name").unwrap();
+            assert_eq!(name, prefix.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn of_several_one_is_named_by_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let several = tree(&["/sysfs/server", "/sysfs/desktop", "/old/server"]);
+    let archive = archive(&several, folder.path());
+    for path in [archive, folder.path().join("files")] {
+        let error = open(&path, None).unwrap_err();
+        let expected = format!(
+            "{} holds 3 machines: old/server, sysfs/desktop, sysfs/server",
+            path.display()
+        );
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(open(&path, Some("desktop")).unwrap().name, "sysfs/desktop");
+        assert_eq!(open(&path, Some("old/server")).unwrap().name, "old/server");
+        let error = open(&path, Some("server")).unwrap_err().to_string();
+        assert!(error.contains("holds no one machine called \"server\"; it holds: old/"), "{error}");
+    }
+}
+
+#[test]
+fn a_sys_itself_and_what_is_no_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut root = MemoryRoot::new();
+    root.file("/sys/class/x", "1").file("/sys/devices/x", "1").file("/sys/bus/x", "1");
+    root.file("/other/proc/sys/class/x", "1");
+    root.write_to(folder.path()).unwrap();
+    assert_eq!(open(&folder.path().join("sys"), None).unwrap().root.read("/sys/class/x").unwrap(), b"1");
+    assert!(matches!(open(&folder.path().join("other"), None), Err(OpenError::NoRoot(_))));
+    assert!(matches!(open(&folder.path().join("none"), None), Err(OpenError::Io { .. })));
+    let error = open(Path::new("/dev/null"), None).unwrap_err();
+    assert_eq!(error.to_string(), "cannot open /dev/null: neither a folder nor a plain file");
+    let text = folder.path().join("text");
+    fs::write(&text, "no archive").unwrap();
+    assert_eq!(
+        open(&text, None).unwrap_err().to_string(),
+        format!("cannot open {}: it is no archive: neither tar, nor tar packed with gzip, xz or zstd", text.display())
+    );
+}

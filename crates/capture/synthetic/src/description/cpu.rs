@@ -167,7 +167,10 @@ impl Memory {
             return Err(Error::impossible("memory.node-mib", message));
         }
         if self.near < 10 || self.far < 10 || self.free_percent > 100 {
-            return Err(Error::impossible("memory", "distances are 10 or more, shares 100 or less"));
+            return Err(Error::impossible(
+                "memory",
+                "distances are 10 or more, shares 100 or less",
+            ));
         }
         Ok(())
     }

@@ -103,6 +103,15 @@ pub struct Description {
 /// The most CPUs an x86 kernel is built for (`CONFIG_NR_CPUS` with `MAXSMP`).
 const MAX_CPUS: u64 = 8192;
 
+/// The most devices of a group, far above any server's.
+const MAX_DEVICES: u64 = 1024;
+
+/// The most memory of a node, MiB: a pebibyte.
+const MAX_MIB: u64 = 1 << 30;
+
+/// The highest frequency, MHz.
+const MAX_MHZ: u64 = 100_000;
+
 /// Devices below a switch: what the 16 buses of a host bridge leave.
 const MAX_BELOW_SWITCH: u32 = 12;
 
@@ -113,6 +122,7 @@ impl Description {
         if self.cpu.count() > MAX_CPUS {
             return Err(Error::impossible("cpu", format!("more than {MAX_CPUS} CPUs")));
         }
+        self.check_sizes()?;
         self.memory.check(self.cpu.node_count())?;
         let nodes = self.node_count();
         if let Some(node) = self.places().map(|place| place.node).find(|node| *node >= nodes) {
@@ -129,6 +139,48 @@ impl Description {
             return Err(Error::impossible("switch", message));
         }
         self.fault.iter().try_for_each(Fault::check)
+    }
+
+    /// Refuses numbers that no machine has, before anything is multiplied or counted up to.
+    fn check_sizes(&self) -> Result<(), Error> {
+        let mut sizes: Vec<(&str, u64, u64)> = vec![
+            ("host.roots-per-node", self.host.roots_per_node.into(), 64),
+            ("power.base-mhz", self.power.base_mhz, MAX_MHZ),
+            ("cpu.l3-kib", self.cpu.l3_kib.into(), 1 << 21),
+            ("cpu.l2-kib", self.cpu.l2_kib.into(), 1 << 21),
+            ("memory-only", u64::try_from(self.memory_only.len()).unwrap_or(u64::MAX), 256),
+        ];
+        sizes.extend(self.power.mhz.map(|mhz| ("power.mhz", mhz, MAX_MHZ)));
+        sizes.extend(self.power.floor_mhz.map(|mhz| ("power.floor-mhz", mhz, MAX_MHZ)));
+        if let Some(uncore) = &self.power.uncore {
+            let [low, high] = uncore.initial_mhz;
+            let all = [uncore.min_mhz, uncore.max_mhz, low, high];
+            sizes.extend(all.map(|mhz| ("power.uncore", mhz, MAX_MHZ)));
+        }
+        let count = |key, count: u32| (key, u64::from(count), MAX_DEVICES);
+        sizes.extend(self.memory.node_mib.iter().map(|mib| ("memory.node-mib", *mib, MAX_MIB)));
+        sizes.extend(self.memory_only.iter().map(|node| ("memory-only.mib", node.mib, MAX_MIB)));
+        sizes.extend(self.dimms.iter().map(|group| count("dimms.slots", group.slots)));
+        for drives in &self.nvme {
+            sizes.extend([count("nvme.count", drives.count), count("nvme.paths", drives.paths)]);
+            sizes.push(("nvme.queues", drives.queues.into(), MAX_CPUS));
+        }
+        sizes.extend(self.nic.iter().map(|nic| ("nic.queues", nic.queues.into(), MAX_CPUS)));
+        sizes.extend(self.raid.iter().map(|raid| count("raid.drives", raid.drives)));
+        sizes.extend(self.raid.iter().map(|raid| ("raid.queues", raid.queues.into(), MAX_CPUS)));
+        sizes.extend(self.ahci.iter().map(|ahci| count("ahci.ports", ahci.ports)));
+        sizes.extend(self.virtual_disk.iter().map(|disk| count("virtual-disk.count", disk.count)));
+        sizes.extend(self.virtual_disk.iter().map(|d| count("virtual-disk.queues", d.queues)));
+        sizes.extend(self.gpu.iter().map(|gpu| count("gpu.count", gpu.count)));
+        sizes.extend(self.gpu.iter().map(|gpu| count("gpu.vectors", gpu.vectors)));
+        sizes.extend(self.device.iter().map(|device| count("device.count", device.count)));
+        sizes.extend(self.device.iter().map(|device| count("device.vectors", device.vectors)));
+        match sizes.into_iter().find(|(_, size, most)| size > most) {
+            Some((key, size, most)) => {
+                Err(Error::impossible(key, format!("{size} is more than {most}")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Nodes, those without CPUs included.

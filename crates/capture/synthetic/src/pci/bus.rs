@@ -54,8 +54,7 @@ impl Bridges {
 
     /// Folder of a host bridge and the address of its own function.
     pub(crate) fn root_place(&self, index: usize) -> (String, PciAddress) {
-        let (domain, bus) =
-            self.roots.get(index).map_or((0, 0), |root| (root.domain, root.bus));
+        let (domain, bus) = self.roots.get(index).map_or((0, 0), |root| (root.domain, root.bus));
         let address = PciAddress { domain, bus, device: 0, function: 0 };
         (format!("/sys/devices/pci{domain:04x}:{bus:02x}"), address)
     }

@@ -239,7 +239,8 @@ fn write_port(
     build.tree.line(format!("{path}/secondary_bus_number"), buses[1]);
     build.tree.line(format!("{path}/subordinate_bus_number"), buses[2]);
     if express.kind == PortType::RootPort {
-        let vector = crate::irq::Vector::free("PCIe PME, aerdrv".to_owned(), build.topology.online.clone());
+        let vector =
+            crate::irq::Vector::free("PCIe PME, aerdrv".to_owned(), build.topology.online.clone());
         let attached = Attached { path: path.to_owned(), address, told };
         build.interrupt(&attached, vec![vector]);
     }

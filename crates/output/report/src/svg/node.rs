@@ -129,7 +129,7 @@ fn cores(
     let threads = machine.cpus.threads.iter().filter(|thread| within(thread));
     let cpus: CpuSet = threads.map(|thread| thread.cpu).collect();
     let bottom = y + PITCH + 14;
-    canvas.text(left, bottom, 12, Class::Dim, &format!("CPUs {cpus}"), width);
+    canvas.text(left, bottom, 12, Class::Dim, &format!("CPUs {}", words::short_cpus(&cpus)), width);
     bottom
 }
 
@@ -183,8 +183,9 @@ fn all_tiles(machine: &Machine, devices: &Devices<'_>) -> Vec<Tile> {
     });
     let gpus = devices.gpus.iter().map(|gpu| {
         let (role, text) = link(Some(gpu.function));
-        let what = machine.function(gpu.function).map_or_else(String::new, words::function_name);
-        Tile { name: gpu.name.clone(), what, link: text, role }
+        let function = machine.function(gpu.function);
+        let what = function.map_or_else(String::new, words::function_name);
+        Tile { name: words::gpu_name(gpu, function), what, link: text, role }
     });
     let others = devices.others.iter().map(|function: &&Function| {
         let (role, text) = words::function_link(Some(function));

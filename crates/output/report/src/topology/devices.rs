@@ -141,7 +141,8 @@ fn gpu_rows(gpus: &[&Gpu], functions: &Functions<'_>) -> Vec<Row> {
     let link = |gpu: &Gpu| words::function_link(functions.get(&gpu.function).copied());
     let row = |set: Vec<&Gpu>| {
         let gpu = set.first()?;
-        let names = set.iter().map(|gpu| gpu.name.clone()).collect();
+        let name = |gpu: &&Gpu| words::gpu_name(gpu, functions.get(&gpu.function).copied());
+        let names = set.iter().map(name).collect();
         Some(Row { label: "GPUs", names, what: times(set.len(), what(gpu)), link: link(gpu) })
     };
     alike(gpus, |gpu| (what(gpu), link(gpu).1)).into_iter().filter_map(row).collect()
@@ -149,6 +150,9 @@ fn gpu_rows(gpus: &[&Gpu], functions: &Functions<'_>) -> Vec<Row> {
 
 fn other_rows(others: &[&Function]) -> Vec<Row> {
     let what = |function: &Function| {
+        if !function.is_readable() {
+            return "cannot be read".to_owned();
+        }
         let driver = function
             .driver
             .as_ref()

@@ -17,9 +17,13 @@ pub(crate) fn memory_only(machine: &Machine, columns: usize) -> Vec<Line> {
     let nodes = layout::memory_only(machine);
     let describe = |node: &&machine::Node| {
         let others = machine.nodes.iter().filter(|other| !other.cpus.is_empty());
-        let nearest = others.filter_map(|o| distance(node, o.id).map(|d| (d, o.id))).min();
-        let nearest = nearest.map_or_else(String::new, |(distance, id)| {
-            format!(", nearest to node {id} (distance {distance})")
+        let others: Vec<(u32, NodeId)> =
+            others.filter_map(|other| distance(node, other.id).map(|d| (d, other.id))).collect();
+        let least = others.iter().map(|(distance, _)| *distance).min();
+        let nearest: Vec<NodeId> =
+            others.iter().filter(|(d, _)| Some(*d) == least).map(|(_, id)| *id).collect();
+        let nearest = least.map_or_else(String::new, |distance| {
+            format!(", nearest to {} (distance {distance})", nodes_text(&nearest))
         });
         let size = match &node.memory {
             Ok(size) if size.0 == 0 => String::new(),
@@ -171,7 +175,8 @@ pub(crate) fn owners(machine: &Machine) -> BTreeMap<units::PciAddress, Vec<Strin
         }
     }
     for gpu in &machine.gpus {
-        owners.entry(gpu.function).or_default().push(gpu.name.clone());
+        let name = words::gpu_name(gpu, machine.function(gpu.function));
+        owners.entry(gpu.function).or_default().push(name);
     }
     owners
 }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every captured and every synthetic machine is drawn, within its width, with no device left out.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+use std::path::{Path, PathBuf};
+
+use machine::Machine;
+use nearside_report::{Style, findings, irqs, json, lanes, near, screen, svg, topology, tree};
+use support::{Capture, Failed, Need, Trial, failed, trial};
+use unicode_width::UnicodeWidthStr;
+
+fn main() {
+    let captures = support::lab_captures().into_iter().chain(support::tree_captures());
+    let mut trials: Vec<Trial> = captures.map(of_capture).collect();
+    if trials.is_empty() {
+        trials.push(trial("corpus::captures", &[Need::Captures], || Ok(())));
+    }
+    // The largest one is drawn in the end-to-end tests, where its tree is made once.
+    let names = synthetic::names().filter(|name| *name != "thousand-cpus");
+    trials.extend(names.map(|name| {
+        trial(format!("corpus::synthetic::{name}"), &[], move || {
+            let description = synthetic::parse(synthetic::named(name).unwrap()).map_err(failed)?;
+            check(&linux::read(&description.build()))
+        })
+    }));
+    support::run(trials)
+}
+
+fn of_capture(capture: Capture) -> Trial {
+    trial(format!("corpus::{}", capture.name), &[Need::Captures], move || {
+        let folder = capture.folder().map_err(failed)?;
+        let mut roots = Vec::new();
+        roots_below(&folder, 4, &mut roots);
+        roots.iter().try_for_each(|root| {
+            let machine = linux::read(&root::DirRoot::open(root).map_err(failed)?);
+            check(&machine).map_err(|error| failed(format!("{}: {error:?}", root.display())))
+        })
+    })
+}
+
+/// Folders that hold a machine; a root has no other inside.
+fn roots_below(folder: &Path, depth: u8, roots: &mut Vec<PathBuf>) {
+    if ["sys/devices", "sys/class", "proc/cpuinfo"]
+        .iter()
+        .any(|inside| folder.join(inside).exists())
+    {
+        return roots.push(folder.to_owned());
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders =
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir() && !path.is_symlink());
+    if depth > 0 {
+        folders.for_each(|folder| roots_below(&folder, depth - 1, roots));
+    }
+}
+
+fn check(machine: &Machine) -> Result<(), Failed> {
+    for width in [80, 132, 200] {
+        let style = Style { width, color: false, unicode: true };
+        for text in drawings(machine, &style) {
+            fits(&text, width)?;
+        }
+    }
+    every_device_is_in_the_picture(machine)?;
+    the_document_reads_back(machine)
+}
+
+fn drawings(machine: &Machine, style: &Style) -> Vec<String> {
+    let found = findings::Found {
+        goal: setting::Goal::Throughput,
+        findings: &[],
+        observations: &[],
+        unknown: &machine.unknown,
+    };
+    let mut texts = vec![
+        topology::draw(machine, style),
+        tree::draw(machine, style),
+        lanes::draw(machine, style),
+        screen::draw(machine, &found, screen::Standing::Replayed, style),
+        findings::draw(&found, findings::Detail::Full, style),
+    ];
+    let drives = machine.drives.iter().map(|drive| drive.name.as_str());
+    let names = drives.chain(machine.nics.iter().map(|nic| nic.name.as_str()));
+    for name in names {
+        texts.push(irqs::draw(machine, name, style).unwrap());
+        texts.push(near::draw(machine, name, style).unwrap());
+    }
+    texts
+}
+
+fn fits(text: &str, width: usize) -> Result<(), Failed> {
+    let command = |line: &str| line.contains("numactl ") || line.contains("taskset ");
+    match text.lines().find(|line| line.width() > width && !command(line)) {
+        Some(line) => Err(failed(format!("wider than {width}: {line}"))),
+        None => Ok(()),
+    }
+}
+
+fn every_device_is_in_the_picture(machine: &Machine) -> Result<(), Failed> {
+    let picture = svg::draw(machine);
+    for drive in &machine.drives {
+        if !picture.contains(&format!(">{}<", drive.name)) {
+            return Err(failed(format!("{} is not in the picture", drive.name)));
+        }
+    }
+    Ok(())
+}
+
+fn the_document_reads_back(machine: &Machine) -> Result<(), Failed> {
+    let document = json::topology(machine);
+    let text = serde_json::to_string(&document).map_err(failed)?;
+    let back: json::Topology = serde_json::from_str(&text).map_err(failed)?;
+    let threads: usize = document.packages.iter().map(|package| package.threads).sum();
+    if back != document || threads > machine.cpus.threads.len() {
+        return Err(failed("the document does not read back, or counts a thread twice"));
+    }
+    Ok(())
+}
