@@ -25,8 +25,11 @@ const VIEWS: [&[&str]; 8] = [
 fn main() {
     let mut trials: Vec<Trial> = Vec::new();
     for name in synthetic::names() {
+        // The whole of it is for benchmarks: its interrupts alone are 58 MB of text.
+        let share = if name == "thousand-cpus" { "@1/16" } else { "" };
+        let from = format!("synthetic:{name}{share}");
         trials.extend(matrix(&format!("synthetic/{name}"), &[], move || {
-            Ok(vec![vec!["--from".to_owned(), format!("synthetic:{name}")]])
+            Ok(vec![vec!["--from".to_owned(), from.clone()]])
         }));
     }
     for capture in support::tree_captures().into_iter().chain(support::lab_captures()) {
@@ -50,6 +53,8 @@ fn machines(archive: &Path) -> Machines {
             let with = |name| [from.clone(), vec!["--machine".to_owned(), name]].concat();
             Ok(roots.into_iter().map(with).collect())
         }
+        // Fragments of machines: refused, which the bad-input tests hold to.
+        Err(root::OpenError::NoRoot(_)) => Ok(Vec::new()),
         Err(error) => Err(failed(error)),
     }
 }

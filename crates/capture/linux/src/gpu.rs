@@ -16,19 +16,20 @@ const SCREENS: [u16; 12] = [
 ];
 
 pub(crate) fn read(root: &dyn Root, functions: &[Function], nodes: &[Node]) -> Vec<Gpu> {
-    let gpu = |function: &&Function| is_gpu(function);
+    let gpu = |function: &&Function| is_gpu(root, function);
     functions.iter().filter(gpu).map(|function| describe(root, function, nodes)).collect()
 }
 
 /// A virtual function is a share of a GPU that is already listed.
-fn is_gpu(function: &Function) -> bool {
+fn is_gpu(root: &dyn Root, function: &Function) -> bool {
     let class = (function.class.base, function.class.sub);
     let is_display = class.0 == 0x03;
     // Huawei's and Amazon's accelerators are real; only their screens are not. A vendor of 0 is a
-    // function whose ids could not be read.
+    // function whose ids could not be read; NVIDIA's driver may still list it.
+    let nvidia = || root.list(&format!("/proc/driver/nvidia/gpus/{}", function.address)).is_ok();
     let is_screen = is_display && SCREENS.contains(&function.vendor);
     let is_share = function.physical_function.is_some();
-    CLASSES.contains(&class) && function.vendor != 0 && !is_screen && !is_share
+    CLASSES.contains(&class) && !is_screen && !is_share && (function.vendor != 0 || nvidia())
 }
 
 fn describe(root: &dyn Root, function: &Function, nodes: &[Node]) -> Gpu {

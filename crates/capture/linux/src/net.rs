@@ -110,7 +110,11 @@ fn is_usb(path: &str) -> bool {
 }
 
 /// `speed` in Mb/s: `10000`. Unknown is -1, which old kernels print as a 32-bit or 16-bit number.
+/// A device that is down refuses to be read, which leaves an empty file in a copied tree.
 fn speed(text: &str) -> Fact<BitRate> {
+    if text.is_empty() {
+        return Err(Why::NotSupported);
+    }
     let speed: i64 = text.parse().map_err(|_| Why::Unparsed(text.chars().take(80).collect()))?;
     match speed {
         i64::MIN..=0 | 65_535 | 4_294_967_295 => Err(Why::NotSupported),

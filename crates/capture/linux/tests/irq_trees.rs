@@ -96,7 +96,8 @@ fn files_are_as_read(machine: &Machine, root: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Vectors of `msi_irqs`; and where the chip's name holds an address, that one.
+/// Vectors of `msi_irqs`; and where the chip's or the action's name holds an address, that one. The
+/// latter also checks addresses that were decoded from hardware numbers.
 fn devices_are_those_of_msi_irqs(machine: &Machine, root: &Path) -> Result<(), Failed> {
     let vectors = msi_irqs(root);
     for irq in &machine.irqs {
@@ -106,13 +107,15 @@ fn devices_are_those_of_msi_irqs(machine: &Machine, root: &Path) -> Result<(), F
             .split_whitespace()
             .next()
             .and_then(|word| word.rfind("-0000:").map(|at| &word[at + 1..]));
-        let Some(expected) = by_folder.as_deref().or(by_chip) else { continue };
+        let by_action = irq.actions.first().and_then(|name| {
+            let (_, address) = name.split_once("@pci:").or_else(|| name.split_once('['))?;
+            Some(address.trim_end_matches(']'))
+        });
+        let known = by_folder.as_deref().or(by_chip).or(by_action);
+        let Some(expected) = known else { continue };
         let function = irq.source.as_ref().and_then(|source| source.function);
-        let is_unread = machine.functions.is_empty() && function.is_none();
-        if !is_unread {
-            let what = format!("function of {} {:?}", irq.number, irq.actions);
-            same(&what, function.map(|f| f.to_string()).as_deref(), Some(expected))?;
-        }
+        let what = format!("function of {} {:?}", irq.number, irq.actions);
+        same(&what, function.map(|f| f.to_string()).as_deref(), Some(expected))?;
     }
     Ok(())
 }

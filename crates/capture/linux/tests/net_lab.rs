@@ -74,6 +74,9 @@ fn ethtool_driver(capture: &Capture, machine: &Machine) -> Result<(), Failed> {
         let (Some(driver), Some(bus)) = (value("driver:"), value("bus-info:")) else { continue };
         let nic = nic(machine, name.trim())?;
         same("driver", nic.driver.as_deref(), Some(driver))?;
+        let node = capture.tree()?.join(format!("sys/bus/pci/devices/{bus}/numa_node"));
+        let node = fs::read_to_string(node)?.trim().parse::<u32>().ok();
+        same("node", nic.node.map(|node| node.0), node)?;
         same("bus-info", nic.function.map(|f| f.to_string()).as_deref(), Some(bus))?;
         compared += 1;
     }

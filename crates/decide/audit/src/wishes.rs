@@ -124,7 +124,12 @@ fn wanted(wish: &Wish) -> String {
     match wish {
         Wish { at_least: Some(least), .. } => format!("{least} or more"),
         Wish { at_most: Some(most), .. } => format!("{most} or less"),
-        Wish { one_of, .. } => one_of.join(" or "),
+        Wish { one_of, .. } => {
+            // Nobody can choose these: they are fine, and no advice.
+            let can = |word: &&str| !matches!(*word, "not supported" | "absent" | "undecided");
+            let words: Vec<&str> = one_of.iter().map(String::as_str).filter(can).collect();
+            words.join(" or ")
+        }
     }
 }
 

@@ -45,8 +45,7 @@ pub(crate) fn catalogue(named: Option<&Path>) -> Result<Catalogue, Expected> {
         return Ok(Catalogue::built_in());
     }
     Catalogue::with_folder(files).map_err(|complaints| {
-        let texts: Vec<_> = complaints.iter().map(ToString::to_string).collect();
-        Expected::usage(texts.join("\n"), "mend the entry, or take its file out of the folder")
+        Expected::usage(complaints.to_string(), "mend the entry, or take its file out of the folder")
     })
 }
 

@@ -35,59 +35,33 @@ pub(crate) enum Purpose {
 
 /// Words in front of a queue number, lower case: each stands in the driver that the comment names.
 const QUEUE_WORDS: &[&str] = &[
-    "txrx", // igb, ixgbe, i40e, ice, iavf, bnxt, hns3
-    "rxtx", // vmxnet3, octeontx2
-    "rx", "tx",   // e1000e, ena (`Tx-Rx`), igb, enic, tg3, cxgb4 (`Rx3`)
-    "fp",   // bnx2x, qede
-    "comp", // mlx5_core, mlx4 (`mlx4-comp-3`)
-    "q",    // be2net, mana
+    "block", // gve (`ntfy-block.3`)
+    "blk",   // gve (`ntfy-blk3`)
+    "comp",  // mlx5_core, mlx4 (`mlx4-comp-3`)
+    "cq",    // hisi_sas
+    "fp",    // bnx2x, qede
+    "msix",  // megaraid_sas, mpi3mr, mpt3sas, hpsa
+    "q",     // be2net, mana
+    "qp",    // qla2xxx
+    "ring", "rx", // e1000e, ena (`Tx-Rx`), igb, enic, tg3, cxgb4 (`Rx3`)
+    "rxq", "rxtx", // vmxnet3, octeontx2
+    "tx",   // e1000e, igb, enic, tg3
+    "txq", "txrx", // igb, ixgbe, i40e, ice, iavf, bnxt, hns3
     "vec",  // atlantic
-    "block", "blk",  // gve (`ntfy-block.3`, `ntfy-blk3`)
-    "msix", // megaraid_sas, mpi3mr, mpt3sas, hpsa
-    "cq",   // hisi_sas
-    "input", "output", // virtio-net
-    "req",    // virtio-blk
-    "requests", "request", // virtio-fs, virtio-scsi
-    "qp", "rxq", "txq", "ring", "queue", "io",
 ];
 
 /// Words for vectors that carry neither packets nor completions.
 const OTHER_WORDS: &[&str] = &[
-    "admin",
-    "adminq",
-    "aerdrv",
-    "async",
-    "aux",
-    "cmd",
-    "config",
-    "control",
-    "ctrl",
-    "cursor",
-    "err",
-    "error",
-    "event",
-    "health",
-    "link",
-    "mbx",
-    "mgmnt",
-    "mgmt",
-    "misc",
-    "notify",
-    "other",
-    "pages",
-    "pme",
-    "ptp",
-    "reporting_vq",
-    "sp",
-    "stats",
-    "status",
+    "admin", "adminq", "aerdrv", "async", "aux", "cmd", "config", "control", "ctrl", "cursor",
+    "err", "error", "event", "health", "link", "mbx", "mgmnt", "mgmt", "misc", "notify", "other",
+    "pages", "pme", "ptp", "sp", "stats", "status",
 ];
 
 /// Reads one action's name.
 pub(crate) fn parse(action: &str) -> Name<'_> {
     let address = address(action);
     let body = body(action, address.is_some());
-    if let Some(name) = nvme(body) {
+    if let Some(name) = nvme(body).or_else(|| virtio(body)) {
         return name;
     }
     let stem = body.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -142,15 +116,33 @@ fn nvme(body: &str) -> Option<Name<'_>> {
     Some(Name { base, address: None, word: "q", queue, purpose })
 }
 
+/// `virtio1-req.0`: a virtio device and its virtqueue (drivers/virtio/virtio_pci_common.c). Which
+/// of them carry traffic depends on the device: `input` is a console's or a random generator's,
+/// `input.0` a network device's.
+fn virtio(body: &str) -> Option<Name<'_>> {
+    let (base, queue) = body.split_once('-')?;
+    let digits = base.strip_prefix("virtio")?;
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let (word, number) = match queue.rsplit_once('.') {
+        Some((word, number)) => (word, number.parse().ok()),
+        None => (queue, None),
+    };
+    let purpose = match (word, number) {
+        ("req" | "input" | "output", Some(_)) | ("request" | "requests" | "rx" | "tx", _) => {
+            Purpose::Queue
+        }
+        // All queues of a device that got too few vectors.
+        ("virtqueues", _) => Purpose::Unclear,
+        _ => Purpose::Other,
+    };
+    let queue = number.filter(|_| purpose == Purpose::Queue);
+    plain.then_some(Name { base, address: None, word, queue, purpose })
+}
+
 /// Splits `i40e-ens7f0-TxRx` into `i40e-ens7f0` and `TxRx`. A word needs a separator in front:
 /// the `f` of `ens7f0` is none.
 fn last_word(joined: &str) -> (&str, &str) {
     match joined.rfind(SEPARATORS) {
-        // `reporting_vq` is one word.
-        Some(_) if joined.ends_with("reporting_vq") => {
-            let at = joined.len() - "reporting_vq".len();
-            (joined[..at].trim_end_matches(SEPARATORS), &joined[at..])
-        }
         Some(at) => (joined[..at].trim_end_matches(SEPARATORS), &joined[at + 1..]),
         None => ("", joined),
     }
@@ -191,6 +183,9 @@ mod tests {
             ("virtio0-output.3", "virtio0", Some(3), Queue),
             ("virtio0-reporting_vq", "virtio0", None, Other),
             ("virtio2-requests", "virtio2", None, Queue),
+            ("virtio5-input", "virtio5", None, Other),
+            ("virtio2-virtqueues", "virtio2", None, Unclear),
+            ("virtio0-inflate", "virtio0", None, Other),
             ("eth0-TxRx-3", "eth0", Some(3), Queue),
             ("eth10-rx-0", "eth10", Some(0), Queue),
             ("eth0-rxtx-7", "eth0", Some(7), Queue),

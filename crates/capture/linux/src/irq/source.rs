@@ -30,6 +30,8 @@ pub(crate) struct Devices<'a> {
     names: BTreeMap<PciAddress, Vec<String>>,
     /// Function by name: `nvme0`, `virtio1`, `eth0`.
     by_name: BTreeMap<String, PciAddress>,
+    /// Whether the machine's interfaces are known.
+    has_nics: bool,
     /// Functions of virtio devices' names: their interrupts are called after them.
     virtio: BTreeMap<String, PciAddress>,
 }
@@ -43,6 +45,7 @@ impl<'a> Devices<'a> {
             pins: BTreeMap::new(),
             names: BTreeMap::new(),
             by_name: BTreeMap::new(),
+            has_nics: !nics.is_empty(),
             virtio: linked(root, "/sys/bus/virtio/devices").into_iter().collect(),
         };
         functions.iter().for_each(|function| devices.claim(root, function));
@@ -105,6 +108,7 @@ impl<'a> Devices<'a> {
             return (Some(function.address), true);
         }
         let named = name::address(&line.chip)
+            .or_else(|| self.by_hwirq(&line.chip))
             .or_else(|| names.iter().find_map(|name| name.address))
             .or_else(|| names.iter().find_map(|name| self.named(name.base)));
         let pin = || match self.pins.get(&line.number)?.as_slice() {
@@ -112,6 +116,13 @@ impl<'a> Devices<'a> {
             _ => None,
         };
         (named.or_else(|| pin().filter(|_| !names.is_empty())), false)
+    }
+
+    /// The function that a hardware number encodes, if the machine has it.
+    fn by_hwirq(&self, chip: &str) -> Option<PciAddress> {
+        let address = hwirq_address(chip)?;
+        let is_known = self.functions.is_empty() || self.functions.contains_key(&address);
+        is_known.then_some(address)
     }
 
     /// The function of a device's name. `eth1` is not `eth10`: names are equal or they are not.
@@ -137,7 +148,9 @@ impl<'a> Devices<'a> {
             return Some(known.clone());
         }
         let is_virtio = self.virtio.get(base) == Some(&address) || is_numbered(base, "virtio");
-        let is_known = is_virtio || is_numbered(base, "nvme");
+        // A tree without /sys/class/net leaves the name in the action as the only one there is.
+        let is_only = !self.has_nics && name.is_some_and(is_telling);
+        let is_known = is_virtio || is_only || is_numbered(base, "nvme");
         Some(if is_known { base.to_owned() } else { address.to_string() })
     }
 
@@ -169,6 +182,25 @@ fn linked(root: &dyn Root, folder: &str) -> Vec<(String, PciAddress)> {
     names.into_iter().filter_map(|name| address(&name).map(|found| (name, found))).collect()
 }
 
+/// `PCI-MSI 475137-edge` is vector 1 of function 00:1d.0. Until Linux 6.2 the number of a message
+/// was index | (bus, device, function) << 11 | domain << 27 (`pci_msi_domain_calc_hwirq`,
+/// drivers/pci/msi/irqdomain.c); since then each function has a domain with its address as a name.
+fn hwirq_address(chip: &str) -> Option<PciAddress> {
+    let (name, rest) = chip.split_once(' ')?;
+    if !matches!(name, "PCI-MSI" | "IR-PCI-MSI" | "ITS-MSI") {
+        return None;
+    }
+    let hwirq: u64 = rest.split(['-', ' ']).next()?.parse().ok()?;
+    let low = |value: u64| u8::try_from(value & 0xff).ok();
+    let devfn = low(hwirq >> 11)?;
+    Some(PciAddress {
+        domain: u32::try_from(hwirq >> 27).ok()?,
+        bus: low(hwirq >> 19)?,
+        device: devfn >> 3,
+        function: devfn & 7,
+    })
+}
+
 fn without_prefix(base: &str) -> &str {
     PREFIXES.iter().find_map(|prefix| base.strip_prefix(prefix)).unwrap_or(base)
 }
@@ -183,4 +215,27 @@ fn is_telling(name: &Name<'_>) -> bool {
     let known = is_numbered(name.base, "nvme") || is_numbered(name.base, "virtio");
     let word = name.word.to_ascii_lowercase();
     known || (name.queue.is_some() && matches!(word.as_str(), "txrx" | "rxtx" | "rx" | "tx" | "fp"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_messages_hold_an_address() {
+        let cases = [
+            ("PCI-MSI 475137-edge", Some("0000:00:1d.0")),
+            ("IR-PCI-MSI 512000-edge", Some("0000:00:1f.2")),
+            ("PCI-MSI 101187584-edge", Some("0000:c1:00.0")),
+            ("ITS-MSI 81920 Edge", Some("0000:00:05.0")),
+            ("PCI-MSI 8796093022208-edge", Some("10000:00:00.0")),
+            ("IO-APIC 16-fasteoi", None),
+            ("PCI-MSI-edge", None),
+            ("PCI-MSI x-edge", None),
+        ];
+        for (chip, address) in cases {
+            let found = hwirq_address(chip).map(|address| address.to_string());
+            assert_eq!(found.as_deref(), address, "{chip}");
+        }
+    }
 }

@@ -32,7 +32,7 @@ pub(super) fn of(
 ) -> NicKind {
     let has = |name: &str| entries.iter().any(|entry| entry == name);
     let name = dir.path().rsplit('/').next().unwrap_or_default();
-    if dir.parse::<u32>("type") == Ok(LOOPBACK) {
+    if dir.parse::<u32>("type").map_or(name == "lo", |kind| kind == LOOPBACK) {
         return NicKind::Loopback;
     }
     if has("bonding") || has("team") {

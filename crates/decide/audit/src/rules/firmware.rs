@@ -151,7 +151,8 @@ fn moved(context: &Context<'_>, function: &Function) -> Option<Draft> {
     let own = |function: &Function| function.node.filter(|_| function.node_from == NodeFrom::Own);
     let bridge = context.devices.above(function.address).find(|above| own(above).is_some())?;
     let (node, above) = (own(function)?, own(bridge)?);
-    if node == above || context.is_guest() || function.address.function != 0 {
+    let speaks = function.address.function == 0 && function.physical_function.is_none();
+    if node == above || context.is_guest() || !speaks {
         return None;
     }
     let because = format!(

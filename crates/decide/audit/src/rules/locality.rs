@@ -94,7 +94,7 @@ fn is_fast_card(function: &Function) -> bool {
 
 /// `Ethernet Controller XXV710 for 25GbE SFP28`: pci.ids names the rate of most fast cards.
 fn is_fast_by_name(name: &str) -> bool {
-    ["10GbE", "25GbE", "40GbE", "50GbE", "100GbE", "200GbE", "ConnectX"]
+    ["10Gb", "25Gb", "40Gb", "50Gb", "100Gb", "200Gb", "400Gb", "ConnectX"]
         .iter()
         .any(|rate| name.contains(rate))
 }

@@ -38,7 +38,7 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
         if let Ok(memory) = &node.memory {
             draft = draft.evidence(
                 format!("{folder}/meminfo"),
-                format!("Node {} MemTotal: {} kB", node.id, memory.0 / 1024),
+                format!("Node {} MemTotal:       {:>8} kB", node.id, memory.0 / 1024),
             );
         }
     }

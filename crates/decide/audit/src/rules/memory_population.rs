@@ -91,7 +91,7 @@ fn uneven_nodes(nodes: &[(NodeId, Bytes)]) -> Option<Population> {
     let severity = if *least == Bytes(0) { Severity::High } else { Severity::Medium };
     let line = |(node, memory): &(NodeId, Bytes)| {
         let path = format!("/sys/devices/system/node/node{node}/meminfo");
-        (path, format!("Node {node} MemTotal: {} kB", memory.0 / 1024))
+        (path, format!("Node {node} MemTotal:       {:>8} kB", memory.0 / 1024))
     };
     Some(Population::Uneven {
         reason: format!("node {poor} has {least}, node {rich} has {most}"),

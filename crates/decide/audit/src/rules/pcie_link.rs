@@ -238,19 +238,32 @@ fn base(
     let mut draft = Draft::new("pcie-link", severity, title)
         .about(context.devices.label(function.address))
         .evidence(format!("{folder}/current_link_speed"), speed(&link.speed))
-        .evidence(format!("{folder}/current_link_width"), width(&link.width))
-        .evidence(format!("{folder}/max_link_speed"), speed(&link.own.speed))
-        .evidence(format!("{folder}/max_link_width"), width(&link.own.width));
-    if let (Some(port), Some(above)) = (link.port, &link.above) {
-        let folder = format!("/sys/bus/pci/devices/{port}");
-        draft = draft
-            .evidence(format!("{folder}/max_link_speed"), speed(&above.speed))
-            .evidence(format!("{folder}/max_link_width"), width(&above.width));
+        .evidence(format!("{folder}/current_link_width"), width(&link.width));
+    draft = bests(draft, function, &link.own);
+    let port = link.port.and_then(|port| context.devices.function(port));
+    if let (Some(port), Some(above)) = (port, &link.above) {
+        draft = bests(draft, port, above);
     }
+    let at = function.address;
     match &function.slot {
-        Some(slot) => draft.evidence(format!("/sys/bus/pci/slots/{slot}/address"), slot),
+        Some(slot) => draft.evidence(
+            format!("/sys/bus/pci/slots/{slot}/address"),
+            format!("{:04x}:{:02x}:{:02x}", at.domain, at.bus, at.device),
+        ),
         None => draft,
     }
+}
+
+/// What one end could do: from its capability where config space was readable, which some kernels
+/// know better than their own files (a speed newer than they are is `Unknown` there).
+fn bests(draft: Draft, function: &Function, side: &LinkSide) -> Draft {
+    let folder = format!("/sys/bus/pci/devices/{}", function.address);
+    if let (Ok(_), Some(best)) = (&function.config.mps_supported, pace(side)) {
+        return draft.evidence(format!("{folder}/config"), format!("LnkCap {best}"));
+    }
+    draft
+        .evidence(format!("{folder}/max_link_speed"), speed(&side.speed))
+        .evidence(format!("{folder}/max_link_width"), width(&side.width))
 }
 
 /// As the kernel writes it: `16.0 GT/s PCIe`.

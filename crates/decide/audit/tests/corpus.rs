@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The audit on made-up machines, the lab's captures and real trees.
+//!
+//! Three things hold everywhere: evidence is what the kernel's file says, the degraded links are
+//! those that lspci marks, and an ordinary guest hears nothing.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use catalogue::Catalogue;
+use machine::{Machine, Virtual};
+use nearside_audit::{Audit, Subject, audit, is_about};
+use root::{DirRoot, Root, text};
+use setting::{Evidence, Finding, Goal, Severity};
+use support::{Capture, Failed, Need, Trial, failed, lab_captures, tree_captures, trial};
+
+const GOALS: [Goal; 3] = [Goal::Throughput, Goal::Latency, Goal::Balanced];
+
+fn main() {
+    let mut trials = Vec::new();
+    for capture in lab_captures() {
+        let name = format!("lab/{}", capture.name);
+        trials.push(trial(name, &[Need::Captures], move || lab(&capture)));
+    }
+    for capture in tree_captures() {
+        let name = format!("tree/{}", capture.name);
+        trials.push(trial(name, &[Need::Captures], move || trees(&capture)));
+    }
+    for (name, check) in KNOWN {
+        let capture = tree_captures().into_iter().find(|capture| capture.name == *name);
+        trials.push(trial(format!("known/{name}"), &[Need::Captures], move || {
+            let capture = capture.ok_or("the capture is not in the folder")?;
+            let mut seen = Vec::new();
+            for root in roots(&capture)? {
+                seen.extend(
+                    Seen::of(&DirRoot::open(&root).map_err(failed)?, Goal::Throughput)
+                        .audit
+                        .findings,
+                );
+            }
+            check(&seen)
+        }));
+    }
+    for (name, check) in MADE_UP {
+        trials.push(Trial::test(format!("synthetic/{name}"), move || made_up(name, *check)));
+    }
+    support::run(trials)
+}
+
+/// A machine and what the audit says of it.
+struct Seen {
+    machine: Machine,
+    audit: Audit,
+}
+
+impl Seen {
+    fn of(root: &dyn Root, goal: Goal) -> Self {
+        let machine = linux::read(root);
+        let catalogue = Catalogue::built_in();
+        let observations = linux::observe(root, &machine, catalogue.settings());
+        let subject =
+            Subject { machine: &machine, observations: &observations, catalogue: &catalogue, goal };
+        let audit = audit(&subject);
+        Self { machine, audit }
+    }
+
+    fn findings(&self, id: &str) -> Vec<&Finding> {
+        self.audit.findings.iter().filter(|finding| finding.id == id).collect()
+    }
+
+    fn above(&self, severity: Severity) -> Vec<&str> {
+        let findings = self.audit.findings.iter().filter(|finding| finding.severity > severity);
+        findings.map(|finding| finding.id.as_str()).collect()
+    }
+}
+
+/// Holds on any machine, for any goal.
+fn holds(root: &dyn Root) -> Result<(), Failed> {
+    for goal in GOALS {
+        let seen = Seen::of(root, goal);
+        let catalogue = Catalogue::built_in();
+        for finding in &seen.audit.findings {
+            if finding.evidence.is_empty() || finding.because.is_empty() {
+                return Err(format!("{goal:?}: no evidence: {finding:#?}").into());
+            }
+            // A fact's evidence is the reason in words.
+            let entry = catalogue.get(&finding.id);
+            let by_fact = entry.is_some_and(|entry| entry.observe.fact.is_some());
+            let told = |line: &&Evidence| {
+                let mut settings = seen.audit.settings.iter();
+                settings.any(|seen| seen.setting == finding.id && seen.path == line.path)
+            };
+            let lines = finding.evidence.iter().filter(|line| !by_fact || !told(line));
+            for line in lines {
+                is_true(root, line).map_err(|said| {
+                    failed(format!("{}: {line:?}, but the file says {said:?}", finding.id))
+                })?;
+            }
+        }
+        let quiet = seen.findings("drive-irq-placement");
+        if quiet.iter().any(|finding| finding.devices.iter().any(|name| name.starts_with("nvme"))) {
+            return Err(format!("managed vectors taken for a fault: {quiet:#?}").into());
+        }
+        let guest = matches!(seen.machine.host.virtual_machine, Virtual::Yes { .. });
+        let loud = seen.above(Severity::Low).into_iter().filter(|id| *id != "pcie-link");
+        let loud: Vec<&str> = loud.collect();
+        if guest && !loud.is_empty() {
+            return Err(format!("{goal:?}: a guest is told {loud:?}").into());
+        }
+    }
+    Ok(())
+}
+
+/// Whether a line of evidence is what its file says, as far as the file is there and text.
+fn is_true(root: &dyn Root, line: &Evidence) -> Result<(), String> {
+    let is_file = line.path.starts_with('/') && !line.path.contains('*');
+    let is_binary = line.path.ends_with("/config") || line.path.contains("/dmi/tables/");
+    if !is_file || is_binary {
+        return Ok(());
+    }
+    let Ok(said) = text(root, &line.path) else { return Ok(()) };
+    let wanted = line.content.trim().trim_end_matches('…').trim_end();
+    let cut = line.content.ends_with('…');
+    let same = said.trim() == wanted
+        || (cut && said.trim().starts_with(wanted))
+        || said.lines().any(|said| said.split_whitespace().eq(wanted.split_whitespace()))
+        || (line.path == "/proc/cmdline" && said.contains(wanted));
+    if same { Ok(()) } else { Err(said.chars().take(80).collect()) }
+}
+
+fn lab(capture: &Capture) -> Result<(), Failed> {
+    let root = DirRoot::open(&capture.tree()?).map_err(failed)?;
+    holds(&root)?;
+    let seen = Seen::of(&root, Goal::Throughput);
+    degraded(&seen, &capture.say("lspci-vvv.txt")?)?;
+    let numbered = seen.findings("madt-core-enumeration").len();
+    let expected = usize::from(capture.name.contains("round-robin"));
+    if numbered == expected { Ok(()) } else { Err(format!("numbering: {numbered}").into()) }
+}
+
+/// The links below their best are those that lspci marks as downgraded.
+fn degraded(seen: &Seen, lspci: &str) -> Result<(), Failed> {
+    let mut address = "";
+    let mut told = BTreeSet::new();
+    for line in lspci.lines() {
+        if line.starts_with(|letter: char| letter.is_ascii_hexdigit()) {
+            address = line.split_whitespace().next().unwrap_or_default();
+        } else if line.contains("LnkSta:") && line.contains("(downgraded)") {
+            told.insert(address);
+        }
+    }
+    let findings = seen.findings("pcie-link");
+    let is_found = |address: &&str| {
+        findings.iter().any(|finding| is_about(finding, &seen.machine, &format!("0000:{address}")))
+    };
+    let missed: Vec<&&str> = told.iter().filter(|address| !is_found(address)).collect();
+    let found: usize = findings.iter().map(|finding| finding.devices.len()).sum();
+    if missed.is_empty() && found == told.len() {
+        return Ok(());
+    }
+    Err(format!("lspci marks {told:?}, missed {missed:?}, found {found}").into())
+}
+
+fn trees(capture: &Capture) -> Result<(), Failed> {
+    for root in roots(capture)? {
+        let root = DirRoot::open(&root).map_err(failed)?;
+        holds(&root).map_err(|error| failed(format!("{}: {error:?}", capture.name)))?;
+    }
+    Ok(())
+}
+
+/// Folders of an archive that hold a root, up to four levels down.
+fn roots(capture: &Capture) -> Result<Vec<PathBuf>, Failed> {
+    let mut found = Vec::new();
+    let mut level = vec![capture.folder()?];
+    for _ in 0..4 {
+        let (roots, others): (Vec<_>, Vec<_>) = level.into_iter().partition(|folder| {
+            ["sys/devices", "sys/class", "proc/cpuinfo", "proc/interrupts"]
+                .iter()
+                .any(|sign| folder.join(sign).exists())
+        });
+        found.extend(roots);
+        let below = others.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
+        level = below.flatten().flatten().map(|entry| entry.path()).collect();
+        level.retain(|path| path.is_dir());
+    }
+    Ok(found)
+}
+
+type Check = fn(&[Finding]) -> Result<(), Failed>;
+
+/// What is known of some trees.
+const KNOWN: &[(&str, Check)] = &[
+    ("r740xd-gold6230-rt", |seen| {
+        expect(seen, "command-line-overrides", "idle=poll")?;
+        expect(seen, "madt-core-enumeration", "round-robin")
+    }),
+    ("hwloc-40intel64-2g2n4c+pcilocality", |seen| expect(seen, "misleading-firmware", "36 of 37")),
+    ("dell-2x-l5640", |seen| expect(seen, "misleading-firmware", "nodes 0 and 1")),
+    ("hwloc-nvidiagpunumanodes", |seen| {
+        expect(seen, "memory-only-nodes", "GPU memory")?;
+        silent(seen, "misleading-firmware")
+    }),
+    ("hwloc-offline-cpu0-node0", |seen| silent(seen, "node-interleaving")),
+    ("hybrid-laptop", |seen| silent(seen, "")),
+    ("vm-kvm-q35-12vcpu", |seen| silent(seen, "")),
+    ("vm-gce-2vcpu", |seen| silent(seen, "")),
+    ("vm-offline-cpus", |seen| silent(seen, "")),
+];
+
+/// What the made-up machines were made for.
+const MADE_UP: &[(&str, Check)] = &[
+    ("healthy-two-socket", |seen| {
+        let loud = seen.iter().find(|finding| finding.severity > Severity::Note);
+        loud.map_or(Ok(()), |finding| Err(failed(&finding.title)))
+    }),
+    ("virtual-machine", |seen| silent(seen, "")),
+    ("epyc-7551", |seen| {
+        expect(seen, "nic-irq-placement", "2,6,10,14,18,22,26,30")?;
+        expect(seen, "irqbalance", "running")
+    }),
+    ("r770-factory", |seen| {
+        expect(seen, "madt-core-enumeration", "round-robin")?;
+        expect(seen, "sub-numa-cluster", "off")?;
+        expect(seen, "pcie-aspm", "l1")
+    }),
+    ("r770-snc-linear", |seen| {
+        silent(seen, "madt-core-enumeration")?;
+        silent(seen, "sub-numa-cluster")?;
+        silent(seen, "pcie-aspm")
+    }),
+    ("r7725xd", |seen| {
+        let loud = seen.iter().find(|finding| finding.severity > Severity::Low);
+        loud.map_or(Ok(()), |finding| Err(failed(&finding.title)))
+    }),
+    ("sick-two-socket", |seen| {
+        for (id, says) in SICK {
+            expect(seen, id, says)?;
+        }
+        Ok(())
+    }),
+];
+
+const SICK: &[(&str, &str)] = &[
+    ("nic-irq-placement", "node 1"),
+    ("rps-placement", "ens1f0"),
+    ("pcie-link", "x2"),
+    ("pcie-link", "16 GT/s x4"),
+    ("device-node-unknown", "nvme4n1"),
+    ("misleading-firmware", "ens2f0"),
+    ("memory-population", "node 1"),
+    ("memory-speed", "MT/s"),
+    ("mtu-path", "bond0"),
+    ("irqbalance", "running"),
+    ("isolated-cpu-interrupts", "4-7"),
+    ("madt-core-enumeration", "round-robin"),
+    ("block-scheduler", "mq-deadline"),
+    ("sata-link-power", "med_power_with_dipm"),
+    ("pcie-mps", "128"),
+    ("pcie-mrrs", "512"),
+    ("pcie-extended-tags", "ens1f0"),
+    ("zone-reclaim", "1"),
+];
+
+fn made_up(name: &str, check: Check) -> Result<(), Failed> {
+    let text = synthetic::named(name).ok_or("no such machine")?;
+    let root = synthetic::parse(text).map_err(failed)?.build();
+    check(&Seen::of(&root, Goal::Throughput).audit.findings)?;
+    holds(&root)
+}
+
+/// A finding of the rule says these words: in title, value, wish or reason.
+fn expect(seen: &[Finding], id: &str, says: &str) -> Result<(), Failed> {
+    let of: Vec<&Finding> = seen.iter().filter(|finding| finding.id == id).collect();
+    let has = |finding: &&&Finding| {
+        let Finding { title, observed, wanted, because, .. } = finding;
+        [title, observed, wanted, because].iter().any(|text| text.contains(says))
+    };
+    match of.iter().find(has) {
+        Some(_) => Ok(()),
+        None => Err(format!("no {id} says {says:?}: {of:#?}").into()),
+    }
+}
+
+/// The rule is silent; all rules are, but for notes, where none is named.
+fn silent(seen: &[Finding], id: &str) -> Result<(), Failed> {
+    let said = seen.iter().find(|finding| {
+        if id.is_empty() { finding.severity > Severity::Note } else { finding.id == id }
+    });
+    said.map_or(Ok(()), |finding| Err(failed(format!("{finding:#?}"))))
+}
