@@ -92,7 +92,8 @@ struct Writer<'a, W: Write> {
 
 impl<W: Write> Writer<'_, W> {
     fn header(&mut self, about: &About) -> io::Result<Vec<u8>> {
-        let about = About { redacted: self.redactor.is_some(), ..about.clone() };
+        let redacted = about.redacted || self.redactor.is_some();
+        let about = About { redacted, ..about.clone() };
         let mut header = Header { format: FORMAT.to_owned(), about, ..Header::default() };
         self.say(0, "", &mut header);
         for (question, answer) in self.record.answers() {
