@@ -141,10 +141,14 @@ impl Machine {
 
     fn amd_split(&self, beside: Beside, per_package: u32) -> (SubNumaKind, &'static str) {
         match (&self.host.cpu_family_model, beside) {
-            (Ok((..=0x16, _)), _) => (
+            // Magny-Cours to Abu Dhabi: two dies in a G34 package (families 10h and 15h).
+            (Ok((0x10 | 0x15, _)), _) => (
                 SubNumaKind::Unknown,
                 "one for each die of an Opteron package, which no setting joins",
             ),
+            (Ok((..=0x16, _)), _) => {
+                (SubNumaKind::Unknown, "on a processor without a setting known for it")
+            }
             // NPS goes to 4; as many L3 domains in a package as nodes are ambiguous up to there.
             (_, Beside::Equal) if per_package > 4 || per_package == 3 => {
                 (SubNumaKind::L3, "and each is an L3 domain")
@@ -191,6 +195,10 @@ impl Machine {
             }
             _ if many == 1 => (Off, "one package".to_owned()),
             _ if nodes > 1 => (Off, format!("{many} packages and {nodes} nodes with CPUs")),
+            // A node that is offline takes its CPUs along.
+            _ if packages.iter().filter(|package| !package.nodes.is_empty()).count() < 2 => {
+                (Unknown, format!("CPUs of {many} packages, and most of them in no node online"))
+            }
             _ if numa_off => (Unknown, format!("{many} packages in one node, by numa=off")),
             _ if self.has_front_side_bus() => (
                 ByNature,
@@ -318,6 +326,9 @@ mod tests {
             let answer = machine.node_interleaving();
             assert_eq!(answer.state, expected, "{}", answer.why);
         }
+        let mut offline = of(machine(2, 1, 2), intel, (6, 63));
+        offline.cpus.threads[..8].iter_mut().for_each(|thread| thread.node = None);
+        assert_eq!(offline.node_interleaving().state, Unknown);
         let mut guest = of(machine(2, 1, 2), intel, (6, 85));
         guest.host.virtual_machine = Virtual::Yes { name: "kvm".into(), sign: "flag".into() };
         assert_eq!(guest.node_interleaving().state, Unknown);

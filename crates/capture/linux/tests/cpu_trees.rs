@@ -28,6 +28,11 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[
         "lstopo splits the two threads of a Bulldozer module into cores; kernel and lscpu do not",
     ),
     (
+        "hwloc-nvidiagpunumanodes/nvidiagpunumanodes",
+        "lstopo allowed",
+        "cpuset.effective_cpus is 0-87, which binds; lstopo 2.9 reads cpuset.cpus, 0-175",
+    ),
+    (
         "lscpu-ppc64-POWER7/ppc64-POWER7",
         "lstopo packages",
         "physical_package_id is -1, which is unknown: lstopo takes core_siblings instead",
@@ -57,11 +62,30 @@ const README: &[(&str, usize, usize, usize, &str)] = &[
     ("hwloc-128arm-2pa2n8cluster4co/128arm-2pa2n8cluster4co", 2, 4, 128, ""),
     ("hwloc-memorysidecaches/memorysidecaches", 2, 4, 80, "round-robin"),
     ("hwloc-64amd64-4s2n4ca2co/64amd64-4s2n4ca2co", 4, 8, 64, ""),
+    ("hwloc-nvidiagpunumanodes/nvidiagpunumanodes", 2, 8, 0, ""),
+    ("hwloc-offline-cpu0-node0/offline-cpu0-node0", 2, 1, 0, ""),
+    ("hwloc-20em64t-hybrid-1p6c2t+2ca4co1t/20em64t-hybrid-1p6c2t+2ca4co1t", 1, 1, 20, ""),
+    ("vm-offline-cpus", 0, 0, 4, ""),
     ("snc2-linear", 2, 4, 16, "linear"),
     ("snc2-round-robin", 2, 4, 16, "round-robin"),
     ("nps4", 1, 4, 16, "linear"),
     ("r7725xd-twin", 2, 2, 8, "linear"),
     ("vtd-multiqueue", 0, 4, 8, "linear"),
+];
+
+/// (root, sub-NUMA kind, nodes a package, siblings): what follows from the README's words.
+const KINDS: &[(&str, &str, u32, &str)] = &[
+    ("r740xd-gold6230-rt", "none", 1, "second-half"),
+    ("r740xd-gold6130-nosmt", "none", 1, "none"),
+    ("snc2-pmem-server-desktop/sysfs/server", "snc", 2, "second-half"),
+    ("snc2-pmem-server-desktop/sysfs/4-socket-server-nosnc", "none", 1, "second-half"),
+    ("hwloc-memorysidecaches/memorysidecaches", "snc", 2, "second-half"),
+    ("hwloc-128arm-2pa2n8cluster4co/128arm-2pa2n8cluster4co", "unknown", 2, "none"),
+    ("hwloc-64amd64-4s2n4ca2co/64amd64-4s2n4ca2co", "unknown", 2, "adjacent"),
+    ("snc2-linear", "snc", 2, "adjacent"),
+    ("snc2-round-robin", "snc", 2, "second-half"),
+    ("nps4", "nps", 4, "adjacent"),
+    ("r7725xd-twin", "none", 1, "none"),
 ];
 
 fn main() {
@@ -108,6 +132,7 @@ fn check_archive(name: &str, archive: &Path, oracles: Oracles) -> Result<(), Fai
         rows.remove(root.as_str());
         let machine = nearside_linux::read(&DirRoot::open(&path)?);
         let mut differences = readme(&root, &machine);
+        differences.extend(kinds(&root, &machine));
         if oracles.lstopo && path.join("sys/devices/system/cpu/cpu0").exists() {
             differences.extend(lstopo(&path, &machine)?);
         }
@@ -145,6 +170,15 @@ fn readme(root: &str, machine: &Machine) -> Vec<String> {
         differences.push(format!("README numbering: said {numbering}, seen {seen:?}"));
     }
     differences
+}
+
+fn kinds(root: &str, machine: &Machine) -> Option<String> {
+    let (_, kind, per_package, siblings) = KINDS.iter().find(|row| row.0 == root)?;
+    let seen = machine.sub_numa();
+    let is_same = seen.kind.to_string() == *kind
+        && seen.per_package == *per_package
+        && machine.siblings().to_string() == *siblings;
+    (!is_same).then(|| format!("kinds: {seen:?}, siblings {}", machine.siblings()))
 }
 
 /// One `<object ...>` of lstopo's XML.
@@ -185,6 +219,7 @@ fn lstopo(path: &Path, machine: &Machine) -> Result<Vec<String>, Failed> {
     let xml = output(command.args(["--of", "xml"]))?;
     let mut said = Facts::new();
     let mut all = CpuSet::new();
+    let mut modules = 0;
     for object in xml.lines().map(str::trim).filter(|line| line.starts_with("<object ")).map(Object)
     {
         let cpus = object.cpus();
@@ -201,6 +236,10 @@ fn lstopo(path: &Path, machine: &Machine) -> Result<Vec<String>, Failed> {
             }
             "L3Cache" => ("L3", format!("{cpus} {:?}", object.number("cache_size"))),
             "L2Cache" => ("L2", format!("{cpus} {:?}", object.number("cache_size"))),
+            "Misc" if object.attribute("subtype") == Some("MemoryModule") => {
+                modules += 1;
+                continue;
+            }
             "PU" => ("CPUs", format!("{index:?}")),
             "Machine" => {
                 all = cpus;
@@ -210,7 +249,13 @@ fn lstopo(path: &Path, machine: &Machine) -> Result<Vec<String>, Failed> {
         };
         said.entry(what).or_default().insert(text);
     }
-    Ok(compare("lstopo", &said, &ours(machine, &all)))
+    let mut differences = compare("lstopo", &said, &ours(machine, &all));
+    // lstopo names modules by the kernel's entries alone, and leaves empty slots out.
+    let filled = machine.dimms.iter().filter(|dimm| dimm.size.0 > 0).count();
+    if path.join("sys/firmware/dmi/entries").exists() && modules != filled {
+        differences.push(format!("lstopo memory modules: {modules}, ours {filled}"));
+    }
+    Ok(differences)
 }
 
 fn has_cpus(machine: &Machine, index: u64) -> bool {

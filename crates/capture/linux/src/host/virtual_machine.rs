@@ -38,6 +38,7 @@ pub(super) fn read(root: &dyn Root, identity: &Identity, model: &Model) -> Virtu
         .or_else(|| by_clock(root))
         .or_else(|| by_device_tree(root))
         .or_else(|| sysinfo(&text(root, "/proc/sysinfo").ok()?))
+        .or_else(|| by_devices(root, has_flag || identity.vendor.is_err()))
         .or_else(|| by_processor(model, has_flag))
         .filter(|_| !is_xen_dom0(root))
         .map_or(Virtual::No, |(name, sign)| Virtual::Yes { name: name.to_owned(), sign })
@@ -117,6 +118,24 @@ fn sysinfo(text: &str) -> Option<Found> {
     ))
 }
 
+/// PCI devices that only a hypervisor has, in the second word of a line of /proc/bus/pci/devices:
+/// `0020 80eecafe 14 ...`. Asked only of guests and of machines without SMBIOS.
+fn by_devices(root: &dyn Root, is_asked: bool) -> Option<Found> {
+    let path = "/proc/bus/pci/devices";
+    let devices = if is_asked { text(root, path).ok()? } else { return None };
+    let known = [
+        ("80eecafe", "oracle"),
+        ("15ad0740", "vmware"),
+        ("15ad0710", "vmware"),
+        ("58530001", "xen"),
+        ("1ab84000", "parallels"),
+    ];
+    let ids = devices.lines().filter_map(|line| line.split_whitespace().nth(1));
+    let (id, name) =
+        ids.filter_map(|id| known.into_iter().find(|(device, _)| *device == id)).next()?;
+    Some((name, format!("{path}: {id}")))
+}
+
 /// The processor's own word, which names no hypervisor.
 fn by_processor(model: &Model, has_flag: bool) -> Option<Found> {
     match model.vendor.as_deref() {
@@ -181,6 +200,8 @@ mod tests {
             (&[("/proc/sysinfo", "LPAR Number: 9\n")], "none"),
             (&[("/proc/device-tree/ibm,partition-name", "lp1\0")], "powervm"),
             (&[power], "powervm"),
+            (&[("/proc/bus/pci/devices", "0010\t80eebeef\t12\n0020\t80eecafe\t14\n")], "oracle"),
+            (&[metal, (vendor, "HPE"), ("/proc/bus/pci/devices", "0020\t80eecafe\n")], "none"),
             (&[("/proc/device-tree/hypervisor/compatible", "linux,kvm\0")], "kvm"),
             (&[(vendor, "Oracle Corporation"), (product, "ORACLE SERVER X8-2"), metal], "none"),
         ] {
