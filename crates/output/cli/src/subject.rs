@@ -45,7 +45,10 @@ pub(crate) fn catalogue(named: Option<&Path>) -> Result<Catalogue, Expected> {
         return Ok(Catalogue::built_in());
     }
     Catalogue::with_folder(files).map_err(|complaints| {
-        Expected::usage(complaints.to_string(), "mend the entry, or take its file out of the folder")
+        Expected::usage(
+            complaints.to_string(),
+            "mend the entry, or take its file out of the folder",
+        )
     })
 }
 
