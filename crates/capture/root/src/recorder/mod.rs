@@ -89,6 +89,7 @@ impl<'a> Recorder<'a> {
             Ok(target) => {
                 let folder = self.record().path(above);
                 let _ = self.record().keep_link(spot, Ok(target.as_str().into()));
+                self.record().move_file(spot, place.as_ref().ok().copied());
                 let next = join(&folder, &target);
                 let _ = self.place_within(&next, links - 1);
             }
