@@ -120,10 +120,10 @@ fn target(wish: &Wish) -> String {
     }
 }
 
-fn wanted(wish: &Wish) -> String {
+fn wanted(wish: &Wish, unit: &str) -> String {
     match wish {
-        Wish { at_least: Some(least), .. } => format!("{least} or more"),
-        Wish { at_most: Some(most), .. } => format!("{most} or less"),
+        Wish { at_least: Some(least), .. } => format!("{least}{unit} or more"),
+        Wish { at_most: Some(most), .. } => format!("{most}{unit} or less"),
         Wish { one_of, .. } => {
             // Nobody can choose these: they are fine, and no advice.
             let can = |word: &&str| !matches!(*word, "not supported" | "absent" | "undecided");
@@ -133,6 +133,17 @@ fn wanted(wish: &Wish) -> String {
     }
 }
 
+/// What the entry's first effect says, for devices that can feel it: deep sleep costs little where
+/// nothing is faster than a disk and a slow port.
+fn severity(context: &Context<'_>, entry: &Setting) -> Severity {
+    let stated = first_effect(entry, context.goal).map_or(Severity::Note, |effect| effect.impact);
+    let flash = |drive: &machine::Drive| drive.rotational == Ok(false);
+    let is_quick = context.is("has-nvme")
+        || context.is("has-fast-nic")
+        || context.machine.drives.iter().any(flash);
+    if is_quick { stated } else { stated.min(Severity::Medium) }
+}
+
 fn draft(
     context: &Context<'_>,
     entry: &Setting,
@@ -140,11 +151,11 @@ fn draft(
     value: &str,
     wish: &Wish,
 ) -> Draft {
-    let severity = first_effect(entry, context.goal).map_or(Severity::Note, |effect| effect.impact);
+    let severity = severity(context, entry);
     let of = if observation.device.is_some() { "{devices}: " } else { "" };
     let unit = unit(entry);
     let title =
-        format!("{of}{}: {value}{unit}, wanted {}{unit}", plain(&entry.title), wanted(wish));
+        format!("{of}{}: {value}{unit}, wanted {}", plain(&entry.title), wanted(wish, unit));
     let concluded = entry.observe.fact.as_deref().is_some_and(|fact| CONCLUDED.contains(&fact));
     let confidence = if concluded { Confidence::Likely } else { Confidence::Sure };
     let mut draft = Draft::new(&entry.id, severity, title)

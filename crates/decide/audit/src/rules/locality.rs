@@ -47,7 +47,7 @@ fn draft(context: &Context<'_>, severity: Severity, at: &Spread, on: &Spread) ->
     let (here, there) =
         (words::numbers("package", at.used()), words::numbers("package", on.used()));
     let title = format!(
-        "{} and {} hang on different packages",
+        "network ({}) and drives ({}) hang on different packages",
         words::names(&ports),
         words::names(&drives)
     );

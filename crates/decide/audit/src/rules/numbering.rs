@@ -9,6 +9,7 @@ use setting::{Confidence, Goal, Severity};
 
 use crate::context::Context;
 use crate::draft::Draft;
+use crate::words;
 
 /// One finding for the machine.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
@@ -33,7 +34,7 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     let mut draft = Draft::new(
         "madt-core-enumeration",
         severity,
-        "CPUs are numbered round-robin over packages or nodes",
+        format!("CPUs are numbered round-robin over {}", domains(context)),
     )
     .confidence(Confidence::Likely)
     .values("round-robin", "linear")
@@ -46,6 +47,12 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
         draft = draft.evidence(path, pinned_text(context));
     }
     vec![draft.change([])]
+}
+
+/// `2 packages`, `4 nodes`.
+fn domains(context: &Context<'_>) -> String {
+    let (packages, nodes) = (context.places.packages().len(), context.places.nodes().len());
+    if nodes > packages { words::count(nodes, "node") } else { words::count(packages, "package") }
 }
 
 /// What says that work is pinned by CPU number: (sign, file).
