@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::Catalogue;
-use machine::{Irq, Machine, Managed, Virtual};
+use machine::{Function, Irq, Machine, Managed, NodeFrom, Virtual};
 use setting::{Goal, Observation};
-use units::{Cpu, CpuSet, PciAddress};
+use units::{Cpu, CpuSet, NodeId, PciAddress};
 
 use crate::devices::Devices;
 use crate::place::Places;
@@ -90,6 +90,25 @@ impl<'a> Context<'a> {
         let counted = counted(irq);
         let counted = if allowed.is_empty() { online(&counted) } else { counted.and(&allowed) };
         if counted.is_empty() { allowed } else { counted }
+    }
+
+    /// The file that tells a function's node and what it says: its own, that of the port above which
+    /// it was taken from, else the CPUs of the node.
+    pub(crate) fn place(&self, address: PciAddress, node: NodeId) -> (String, String) {
+        let own = |function: &&Function| {
+            function.node_from == NodeFrom::Own && function.node == Some(node)
+        };
+        let itself = self.devices.function(address).into_iter();
+        let mut way = itself.chain(self.devices.above(address));
+        match way.find(own) {
+            Some(told) => {
+                (format!("/sys/bus/pci/devices/{}/numa_node", told.address), node.to_string())
+            }
+            None => {
+                let cpus = self.places.cpus(node).map(ToString::to_string).unwrap_or_default();
+                (format!("/sys/devices/system/node/node{node}/cpulist"), cpus)
+            }
+        }
     }
 
     /// A set in the kernel's mask notation, as wide as the online CPUs need.

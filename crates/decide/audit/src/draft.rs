@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A finding in the making: what a rule saw. Cost, effect and owner come from the catalogue.
 
+use machine::Irq;
 use setting::{
     Basis, Change, Confidence, Evidence, Finding, FindingEffect, Goal, Owner, Reboot, Setting,
     Severity,
 };
+
+use units::{NodeId, PciAddress};
 
 use crate::context::Context;
 use crate::words;
@@ -83,6 +86,32 @@ impl Draft {
     pub(crate) fn evidence(mut self, path: impl Into<String>, content: impl AsRef<str>) -> Self {
         self.evidence.push(Evidence::new(path, words::cut(content.as_ref())));
         self
+    }
+
+    /// The file that tells the node of a function.
+    pub(crate) fn on_node(
+        self,
+        context: &Context<'_>,
+        at: Option<PciAddress>,
+        node: NodeId,
+    ) -> Self {
+        let Some(at) = at else { return self };
+        let (path, content) = context.place(at, node);
+        self.evidence(path, content)
+    }
+
+    /// Where an interrupt goes, from the file that its target was taken from.
+    pub(crate) fn aimed(self, context: &Context<'_>, irq: &Irq) -> Self {
+        let target = context.target(irq);
+        let (file, set) = match (&irq.effective, &irq.affinity) {
+            (Ok(went), _) if target.is_subset(went) && !went.is_empty() => {
+                ("effective_affinity_list", went)
+            }
+            (_, Ok(allowed)) => ("smp_affinity_list", allowed),
+            (Ok(went), _) => ("effective_affinity_list", went),
+            (Err(_), Err(_)) => return self,
+        };
+        self.evidence(format!("/proc/irq/{}/{file}", irq.number), set.to_string())
     }
 
     /// Proposes the change from what is to what should be, with the lines to type.

@@ -106,7 +106,7 @@ fn cores_a_package(machine: &Machine, places: &Places) -> usize {
 
 fn highest_apic(machine: &Machine) -> u32 {
     let told = machine.acpi.apic_ids.iter().map(|(_, apic)| *apic).max().unwrap_or(0);
-    // 0xffffffff marks an unused entry of the MADT (ACPI 6.5, 5.2.12.12).
+    // 0xffffffff marks an unused entry of the MADT (ACPI 6.5, the processor local x2APIC structure).
     let listed = machine.acpi.madt.iter().flatten().filter(|id| **id != u32::MAX).max().copied();
     told.max(listed.unwrap_or(0))
 }

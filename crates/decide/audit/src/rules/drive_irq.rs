@@ -61,10 +61,9 @@ fn judge(context: &Context<'_>, function: PciAddress, drives: &[&Drive]) -> Opti
         .about_all(drives.iter().map(|drive| drive.name.clone()))
         .values(format!("CPUs {cpus}"), wanted.to_string())
         .because(because)
-        .evidence(format!("/sys/bus/pci/devices/{function}/numa_node"), node.to_string());
-    for (irq, cpus) in far.iter().take(4) {
-        let path = format!("/proc/irq/{}/effective_affinity_list", irq.number);
-        draft = draft.evidence(path, cpus.to_string());
+        .on_node(context, Some(function), node);
+    for (irq, _) in far.iter().take(4) {
+        draft = draft.aimed(context, irq);
     }
     let line = |irq: &Irq| format!("echo {wanted} > /proc/irq/{}/smp_affinity_list", irq.number);
     Some(draft.change(far.iter().map(|(irq, _)| line(irq))))

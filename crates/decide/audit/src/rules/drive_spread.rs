@@ -47,10 +47,11 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     .confidence(Confidence::Likely)
     .values(spread.counts(), "as many on each package")
     .because(because);
-    for (name, node) in drives(context).into_iter().take(12) {
-        if let Some(node) = node {
-            draft = draft
-                .evidence(format!("/sys/block/{name}/device/device/numa_node"), node.to_string());
+    let worth = context.machine.drives.iter().filter(|drive| spread.names().contains(&drive.name));
+    for path in worth.filter_map(|drive| drive.controllers.first()).take(12) {
+        if let (Some(at), Some(node)) = (path.function, path.node) {
+            let (path, content) = context.place(at, node);
+            draft = draft.evidence(path, content);
         }
     }
     vec![draft]

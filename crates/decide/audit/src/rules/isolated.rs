@@ -69,8 +69,7 @@ fn draft(context: &Context<'_>, irqs: &[&Irq], isolated: &CpuSet) -> Draft {
         .because(because)
         .evidence("/sys/devices/system/cpu/isolated", context.machine.cpus.isolated.to_string());
     for irq in irqs.iter().take(6) {
-        let path = format!("/proc/irq/{}/effective_affinity_list", irq.number);
-        draft = draft.evidence(path, context.target(irq).to_string());
+        draft = draft.aimed(context, irq);
     }
     let line =
         |irq: &&Irq| format!("echo {housekeeping} > /proc/irq/{}/smp_affinity_list", irq.number);

@@ -66,8 +66,7 @@ fn draft(context: &Context<'_>, severity: Severity, at: &Spread, on: &Spread) ->
         context.machine.functions.iter().filter(|f| is_fast_card(f) || is_drive(f)).take(12)
     {
         if let Some(node) = function.node {
-            let path = format!("/sys/bus/pci/devices/{}/numa_node", function.address);
-            draft = draft.evidence(path, node.to_string());
+            draft = draft.on_node(context, Some(function.address), node);
         }
     }
     draft

@@ -84,7 +84,7 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         .values(format!("CPUs {cpus}"), wanted.to_string())
         .because(because(context, nic, &placement))
         .change(by_hand(context, nic, &placement));
-    Some(evidence(draft, nic, &placement))
+    Some(evidence(context, draft, nic, &placement))
 }
 
 /// At 100 Gb/s the published study gained 80 % at MTU 1500 (50 to 90 Gb/s, EPYC 7551); slower
@@ -143,21 +143,14 @@ fn by_hand(context: &Context<'_>, nic: &Nic, placement: &Placement<'_>) -> Vec<S
     lines
 }
 
-fn evidence(draft: Draft, nic: &Nic, placement: &Placement<'_>) -> Draft {
+fn evidence(context: &Context<'_>, draft: Draft, nic: &Nic, placement: &Placement<'_>) -> Draft {
     let node = placement.node;
-    let mut draft = draft
-        .evidence(format!("/sys/class/net/{}/device/numa_node", nic.name), node.to_string())
-        .evidence(
-            format!("/sys/devices/system/node/node{node}/cpulist"),
-            placement.local.to_string(),
-        );
-    for (irq, cpus) in placement.far.iter().take(6) {
-        let allowed = irq.affinity.as_ref().ok().filter(|set| !set.is_subset(&placement.local));
-        let (file, set) = match allowed {
-            Some(allowed) => ("smp_affinity_list", allowed),
-            None => ("effective_affinity_list", cpus),
-        };
-        draft = draft.evidence(format!("/proc/irq/{}/{file}", irq.number), set.to_string());
+    let mut draft = draft.on_node(context, nic.function, node).evidence(
+        format!("/sys/devices/system/node/node{node}/cpulist"),
+        placement.local.to_string(),
+    );
+    for (irq, _) in placement.far.iter().take(6) {
+        draft = draft.aimed(context, irq);
     }
     draft
 }

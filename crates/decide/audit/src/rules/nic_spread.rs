@@ -37,7 +37,7 @@ pub(crate) fn cards(context: &Context<'_>) -> Vec<(String, Option<NodeId>)> {
 /// One finding for the machine.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     let cards = cards(context);
-    let spread = Spread::of(context, cards.clone());
+    let spread = Spread::of(context, cards);
     let (most, fewest) = spread.extremes();
     if context.places.packages().len() < 2 || spread.total() < 2 || most - fewest < 2 {
         return Vec::new();
@@ -64,10 +64,9 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     .confidence(Confidence::Likely)
     .values(spread.counts(), "as many on each package")
     .because(because);
-    for (name, node) in cards {
-        if let Some(node) = node {
-            draft =
-                draft.evidence(format!("/sys/class/net/{name}/device/numa_node"), node.to_string());
+    for nic in fast(context).into_iter().take(12) {
+        if let Some(node) = nic.node {
+            draft = draft.on_node(context, nic.function, node);
         }
     }
     vec![draft]

@@ -59,7 +59,7 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         .about(&nic.name)
         .values(format!("CPUs {first}"), wanted.to_string())
         .because(because)
-        .evidence(format!("/sys/class/net/{}/device/numa_node", nic.name), node.to_string());
+        .on_node(context, nic.function, node);
     for (queue, cpus) in far.iter().take(6) {
         let path = format!("/sys/class/net/{}/queues/rx-{}/rps_cpus", nic.name, queue.number);
         draft = draft.evidence(path, context.mask(cpus));

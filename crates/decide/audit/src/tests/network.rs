@@ -31,8 +31,8 @@ fn the_epyc_of_the_study_gets_its_list_of_cpus() {
     let list = "set_irq_affinity_cpulist.sh 2,6,10,14,18,22,26,30 eth20";
     assert!(change.by_hand[1].ends_with(list), "{:?}", change.by_hand);
     let paths: Vec<&str> = finding.evidence.iter().map(|line| line.path.as_str()).collect();
-    assert!(paths.contains(&"/sys/class/net/eth20/device/numa_node"), "{paths:?}");
-    assert!(paths.iter().any(|path| path.ends_with("/smp_affinity_list")), "{paths:?}");
+    assert!(paths.contains(&"/sys/bus/pci/devices/0000:54:00.0/numa_node"), "{paths:?}");
+    assert!(paths.iter().any(|path| path.ends_with("/effective_affinity_list")), "{paths:?}");
     assert_eq!(one(&epyc(), "irqbalance").severity, Severity::Medium);
 }
 
