@@ -11,10 +11,9 @@ use std::process::{Command, Output};
 use support::{Failed, Need, Trial, failed, trial};
 
 /// Views that must work on any machine.
-const VIEWS: [&[&str]; 8] = [
+const VIEWS: [&[&str]; 7] = [
     &[],
     &["topology"],
-    &["topology", "--all"],
     &["topology", "--tree"],
     &["topology", "--lanes"],
     &["audit"],
@@ -124,7 +123,7 @@ fn replay(machine: &[String]) -> Result<(), Failed> {
     let first = saved(scratch.path(), "first", machine)?;
     let from = vec!["--from".to_owned(), first.display().to_string()];
     let live = machine.is_empty();
-    for view in [&["topology", "--json"][..], &["audit", "--json"], &["topology", "--all"]] {
+    for view in [&["topology", "--json"][..], &["audit", "--json"], &["topology"]] {
         let (here, there) = (text(nearside(view, machine)?)?, text(nearside(view, &from)?)?);
         // A live machine moves on: its interrupts and processes are others a moment later.
         if here != there && !live {

@@ -92,10 +92,6 @@ pub(crate) enum Verb {
 pub(crate) struct Topology {
     #[command(flatten)]
     pub(crate) view: View,
-
-    /// Name every device on a line of its own
-    #[arg(long)]
-    pub(crate) all: bool,
 }
 
 /// What `topology` draws; one at a time, the boxes where none is named.
