@@ -12,6 +12,8 @@
 //! node, a link below its best) is one file in `rules/`. Words about cost and effect come from the
 //! catalogue in both cases.
 
+#![forbid(unsafe_code)]
+
 mod context;
 mod devices;
 mod draft;
