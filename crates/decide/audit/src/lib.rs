@@ -27,8 +27,6 @@ mod wishes;
 mod words;
 
 #[cfg(test)]
-mod bench_machine;
-#[cfg(test)]
 mod tests;
 
 use catalogue::Catalogue;

@@ -218,7 +218,7 @@ fn draft(context: &Context<'_>, option: &Override) -> Draft {
     .values(text, format!("without {text}"))
     .because(format!("{text} {}", option.means))
     .evidence("/proc/cmdline", around(line, text))
-    .change([format!("# take {text} off the kernel's command line, then reboot")])
+    .change([by_hand(text)])
 }
 
 /// The meaning up to the first colon: enough for a list.
