@@ -175,7 +175,8 @@ fn incomplete(finding: &Value, tree: &Path) -> Vec<String> {
         let text = fs::read_to_string(tree.join(path.trim_start_matches('/')));
         let is_binary = path.ends_with("/config") || path.ends_with("/DMI");
         if let (Ok(text), false) = (text, is_binary) {
-            let stands = text.trim() == content.trim() || text.lines().any(|l| l.trim() == content.trim());
+            let stands =
+                text.trim() == content.trim() || text.lines().any(|l| l.trim() == content.trim());
             if !stands {
                 wrong.push(format!("{}: {path} holds {text:?}, not {content:?}", id(finding)));
             }
@@ -186,7 +187,8 @@ fn incomplete(finding: &Value, tree: &Path) -> Vec<String> {
 
 /// The second study: `set_irq_affinity_cpulist.sh 2,6,10,14,18,22,26,30 eth20`.
 fn epyc() -> Result<(), Failed> {
-    let output = audit(&["--json", "--from", "synthetic:epyc-7551", "--only", "nic-irq-placement"])?;
+    let output =
+        audit(&["--json", "--from", "synthetic:epyc-7551", "--only", "nic-irq-placement"])?;
     let document: Value = serde_json::from_slice(&output.stdout).map_err(failed)?;
     let finding = &document["findings"][0];
     let is_right = finding["device"] == "eth20"

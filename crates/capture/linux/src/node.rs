@@ -18,7 +18,7 @@ pub(crate) fn read(root: &dyn Root, cpus: &Cpus, troubles: &mut Troubles) -> Vec
     let mut nodes: Vec<_> =
         online.iter().map(|id| node(&dir, NodeId(id.0), &online, troubles)).collect();
     kind::mark(root, &mut nodes);
-    place_unplaced(&mut nodes, cpus);
+    place_unplaced(&dir, &mut nodes, cpus);
     nodes
 }
 
@@ -59,10 +59,12 @@ fn node_cpus(own: &Dir<'_>) -> CpuSet {
     set.unwrap_or_else(|_| numbered(&own.list().unwrap_or_default(), "cpu"))
 }
 
-/// A machine of one node has all CPUs on it, whatever its partial tree leaves out.
-fn place_unplaced(nodes: &mut [Node], cpus: &Cpus) {
+/// A machine of one node has all CPUs on it, whatever its partial tree leaves out. Where more
+/// nodes are possible, the one that is online need not be the only one that has CPUs.
+fn place_unplaced(dir: &Dir<'_>, nodes: &mut [Node], cpus: &Cpus) {
     if let [only] = nodes
         && only.cpus.is_empty()
+        && dir.parse::<CpuSet>("possible").map_or(true, |possible| possible.len() <= 1)
     {
         only.cpus = cpus.online.clone();
         only.kind = NodeKind::Ordinary;
@@ -175,6 +177,18 @@ mod tests {
     #[test]
     fn no_node_folder_is_no_node() {
         assert_eq!(nodes(&MemoryRoot::new()), []);
+    }
+
+    #[test]
+    fn only_the_one_possible_node_has_all_cpus() {
+        for (possible, expected) in [(Some("0"), "4-20"), (None, "4-20"), (Some("0-1"), "")] {
+            let mut root = MemoryRoot::new();
+            root.file("/sys/devices/system/node/online", "1\n");
+            possible.map(|text| root.file("/sys/devices/system/node/possible", text));
+            let cpus = Cpus { online: set("4-20"), ..Cpus::default() };
+            let nodes = read(&root, &cpus, &mut Troubles::default());
+            assert_eq!(nodes[0].cpus.to_string(), expected, "{possible:?}");
+        }
     }
 
     proptest! {

@@ -29,6 +29,7 @@ mod question;
 mod recorder;
 mod redact;
 mod root;
+mod said;
 
 pub use capture::{About, FormatError, Overwrite, Written};
 pub use dir::{Dir, text};
