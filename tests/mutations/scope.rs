@@ -185,7 +185,14 @@ fn is_less_text(leaf: &Leaf<'_>, old: &str, new: &str) -> bool {
     }
     // What hides behind a controller cannot be told without its driver.
     let is_drive = leaf.section == "drives" && leaf.field == "kind" && new == "scsi";
-    is_drive || matches!(new, "unknown" | "undecided" | "other" | "vm-other")
+    // A guest whose clock is not seen is one of QEMU's, with or without KVM.
+    let is_guest = leaf.field == "virtual" && (old, new) == ("kvm", "qemu");
+    // No CPU is seen, so none with a second thread.
+    let is_empty = leaf.section == "siblings" && new == "none";
+    is_drive
+        || is_guest
+        || is_empty
+        || matches!(new, "unknown" | "undecided" | "other" | "vm-other")
 }
 
 /// Numbers that count what was found.

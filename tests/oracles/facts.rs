@@ -14,6 +14,11 @@ impl Facts {
         self.0.insert(about.into(), text.to_string());
     }
 
+    /// Whether this is said about it.
+    pub(crate) fn is(&self, about: &str, text: &str) -> bool {
+        self.0.get(about).is_some_and(|said| said == text)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

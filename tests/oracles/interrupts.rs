@@ -20,13 +20,13 @@ fn device(name: &str, tree: &Path) -> (String, String, bool) {
         return (format!("nvme{drive}"), queue.clone(), queue != "-");
     }
     if let Some((bus, part)) = name.split_once('-').filter(|(bus, _)| bus.starts_with("virtio")) {
-        let folder = tree.join("sys/bus/virtio/devices").join(bus).join("net");
-        let interface = fs::read_dir(folder).ok().and_then(|mut entries| entries.next()?.ok());
-        let above = interface.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let above = interface_on(bus, tree);
         let queue = part.rsplit_once('.').map_or_else(none, |(_, queue)| queue.to_owned());
         return (above.unwrap_or_else(|| bus.to_owned()), queue, part.starts_with("req."));
     }
-    if let Some((interface, part)) = name.split_once('-').filter(|(name, _)| name.starts_with("eth")) {
+    if let Some((interface, part)) =
+        name.split_once('-').filter(|(name, _)| name.starts_with("eth"))
+    {
         let queue = part.split_once('-').filter(|(kind, _)| *kind != "event");
         let queue = queue.map_or_else(none, |(_, queue)| queue.to_owned());
         return (interface.to_owned(), queue, false);
@@ -37,6 +37,17 @@ fn device(name: &str, tree: &Path) -> (String, String, bool) {
         None if name.starts_with("eth") => (name.to_owned(), none(), false),
         None => (none(), none(), false),
     }
+}
+
+/// The interface whose device is this one: `/sys/class/net/eth0` leads to `.../virtio3/net/eth0`.
+fn interface_on(bus: &str, tree: &Path) -> Option<String> {
+    let interfaces = fs::read_dir(tree.join("sys/class/net")).ok()?.flatten();
+    let leads = |entry: &fs::DirEntry| {
+        let target = fs::read_link(entry.path()).unwrap_or_default();
+        target.iter().any(|part| part == bus)
+    };
+    let found = interfaces.into_iter().find(leads)?;
+    Some(found.file_name().to_string_lossy().into_owned())
 }
 
 pub(crate) fn said(tree: &Path) -> Result<Facts, Failed> {
@@ -76,7 +87,8 @@ fn port(irq: u32, tree: &Path, name: &str) -> Option<String> {
 pub(crate) fn ours(document: &Document) -> Facts {
     let mut facts = Facts::default();
     for irq in document.list("irqs") {
-        let mut say = |what: &str, text: String| facts.say(format!("irq {} {what}", irq["irq"]), text);
+        let mut say =
+            |what: &str, text: String| facts.say(format!("irq {} {what}", irq["irq"]), text);
         say("device", plain(&irq["device"]));
         say("queue", plain(&irq["queue"]));
         say("managed", plain(&irq["managed"]));

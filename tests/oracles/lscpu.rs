@@ -71,15 +71,13 @@ fn numbering(rows: &[Row], is_split: bool) -> &'static str {
     let domains: Vec<String> = firsts.map(domain).collect();
     let kinds: BTreeSet<&String> = domains.iter().collect();
     let steps = domains.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    if kinds.len() < 2 {
-        "undecided"
-    } else if steps + 1 == kinds.len() {
-        "linear"
-    } else if domains.chunks(kinds.len()).all(|turn| turn.iter().collect::<BTreeSet<_>>().len() == turn.len())
-    {
-        "round-robin"
-    } else {
-        "other"
+    match kinds.len() {
+        0 | 1 => "undecided",
+        // A core for each domain fits every pattern.
+        count if count == domains.len() => "mixed",
+        count if steps + 1 == count => "linear",
+        _ if steps + 1 == domains.len() => "round-robin",
+        _ => "mixed",
     }
 }
 
@@ -89,15 +87,15 @@ fn siblings(rows: &[Row]) -> &'static str {
         cores.entry(&row.core).or_default().push(row.cpu);
     }
     let half = u32::try_from(rows.len() / 2).unwrap_or(0);
-    let all = |is: &dyn Fn(&[u32]) -> bool| cores.values().all(|threads| is(threads));
-    if all(&|threads| threads.len() == 1) {
-        "none"
-    } else if all(&|threads| matches!(threads, [a, b] if *b == a + 1)) {
-        "adjacent"
-    } else if all(&|threads| matches!(threads, [a, b] if *b == a + half)) {
-        "second-half"
-    } else {
-        "other"
+    // Small cores of a hybrid processor have one thread.
+    let several: Vec<&Vec<u32>> = cores.values().filter(|threads| threads.len() > 1).collect();
+    let steps =
+        |threads: &&Vec<u32>, by: u32| threads.windows(2).all(|pair| pair[1] == pair[0] + by);
+    match several.len() {
+        0 => "none",
+        _ if several.iter().all(|threads| steps(threads, 1)) => "adjacent",
+        _ if several.iter().all(|threads| steps(threads, half)) => "second-half",
+        _ => "other",
     }
 }
 
@@ -110,8 +108,10 @@ pub(crate) fn ours(document: &Document) -> Facts {
     let mut counts: Vec<_> = packages.map(|p| (count(p, "cores"), count(p, "threads"))).collect();
     counts.sort_unstable();
     facts.say("packages", format!("{counts:?}"));
+    let online = cpus_at(document.at("/cpus/online"));
     for node in document.list("nodes").iter().filter(|node| node["cpus"] != "") {
-        facts.say(format!("node {}", node["id"]), format!("{:?}", cpus_at(&node["cpus"])));
+        let cpus: BTreeSet<u32> = cpus_at(&node["cpus"]).intersection(&online).copied().collect();
+        facts.say(format!("node {}", node["id"]), format!("{cpus:?}"));
     }
     facts.say("numbering", plain(document.at("/numbering")));
     facts.say("siblings", plain(document.at("/siblings")));
@@ -183,7 +183,8 @@ pub(crate) fn numactl_said(text: &str) -> Facts {
 pub(crate) fn numactl_ours(document: &Document) -> Facts {
     let mut facts = Facts::default();
     for node in document.list("nodes") {
-        let mut say = |what: &str, text: String| facts.say(format!("node {} {what}", node["id"]), text);
+        let mut say =
+            |what: &str, text: String| facts.say(format!("node {} {what}", node["id"]), text);
         say("cpus", format!("{:?}", cpus_at(&node["cpus"])));
         say("MiB", node["memory_bytes"].as_u64().map_or(0, |bytes| bytes >> 20).to_string());
         let distances = node["distances"].as_array().into_iter().flatten().map(plain);

@@ -91,7 +91,9 @@ fn online(objects: &[Object]) -> Cpus {
 pub(crate) fn said(objects: &[Object], document: &Document) -> Facts {
     let mut facts = Facts::default();
     let online = online(objects);
-    let own = |object: &Object| object.cpus.iter().flatten().filter(|c| online.contains(c)).copied().collect::<Cpus>();
+    let own = |object: &Object| {
+        object.cpus.iter().flatten().filter(|c| online.contains(c)).copied().collect::<Cpus>()
+    };
     facts.say("online", format!("{online:?}"));
     let with_cpus: Vec<&Object> = objects
         .iter()
@@ -100,7 +102,9 @@ pub(crate) fn said(objects: &[Object], document: &Document) -> Facts {
         .collect();
     for object in objects {
         match object.kind.as_str() {
-            "Package" => facts.say(format!("package {}", object.index), cores_in(objects, &own(object))),
+            "Package" => {
+                facts.say(format!("package {}", object.index), cores_in(objects, &own(object)))
+            }
             "NUMANode" => {
                 let bytes = object.attribute("local_memory").unwrap_or("-");
                 facts.say(format!("node {} bytes", object.index), bytes);
@@ -124,7 +128,9 @@ fn has_cpus(document: &Document, node: &str) -> bool {
 }
 
 fn cores_in(objects: &[Object], cpus: &Cpus) -> String {
-    let is_in = |core: &&Object| core.kind == "Core" && core.cpus.as_ref().is_some_and(|own| !own.is_disjoint(cpus));
+    let is_in = |core: &&Object| {
+        core.kind == "Core" && core.cpus.as_ref().is_some_and(|own| !own.is_disjoint(cpus))
+    };
     format!("{} cores, {} threads", objects.iter().filter(is_in).count(), cpus.len())
 }
 
@@ -134,7 +140,8 @@ fn function(object: &Object, nodes: &[&Object], facts: &mut Facts) {
     let kind = object.attribute("pci_type").unwrap_or_default();
     let kind = kind.split(" [").take(2).collect::<Vec<_>>().join(" ");
     facts.say(format!("{address} kind"), kind.trim_end_matches(']'));
-    let touches = |node: &&&Object| node.cpus.as_ref().is_some_and(|own| !own.is_disjoint(&object.above));
+    let touches =
+        |node: &&&Object| node.cpus.as_ref().is_some_and(|own| !own.is_disjoint(&object.above));
     let local: Vec<&str> = nodes.iter().filter(touches).map(|node| node.index.as_str()).collect();
     let is_told = local.len() < nodes.len() || nodes.len() == 1;
     facts.say(format!("{address} node"), if is_told { local.join(" ") } else { "-".to_owned() });

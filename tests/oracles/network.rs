@@ -15,7 +15,8 @@ pub(crate) fn ip_said(text: &str) -> Result<Facts, Failed> {
         facts.say(format!("{name} mtu"), plain(&link["mtu"]));
         facts.say(format!("{name} queues"), plain(&link["num_rx_queues"]));
         facts.say(format!("{name} master"), plain(&link["master"]));
-        let function = if link["parentbus"] == "pci" { plain(&link["parentdev"]) } else { "-".into() };
+        let function =
+            if link["parentbus"] == "pci" { plain(&link["parentdev"]) } else { "-".into() };
         facts.say(format!("{name} function"), function);
     }
     Ok(facts)
@@ -46,7 +47,11 @@ pub(crate) fn ethtool_said(text: &str) -> Facts {
     let mut facts = Facts::default();
     for (option, name, body) in sections(text) {
         let field = |key: &str| {
-            body.lines().filter_map(|l| l.split_once(':')).filter(move |(k, _)| *k == key).map(|p| p.1.trim()).last()
+            body.lines()
+                .filter_map(|l| l.split_once(':'))
+                .filter(move |(k, _)| *k == key)
+                .map(|p| p.1.trim())
+                .last()
         };
         match (option, field("driver"), field("bus-info"), field("Combined")) {
             ('i', Some(driver), Some(bus), _) if bus.starts_with("0000:") => {
@@ -69,9 +74,8 @@ pub(crate) fn ethtool_ours(document: &Document, text: &str) -> Facts {
     for nic in document.list("nics").iter().filter(|nic| !nic["function"].is_null()) {
         let (name, function) = (plain(&nic["name"]), plain(&nic["function"]));
         let driver = plain(&document.find("functions", "address", &function)["driver"]);
-        let channels = sections(text).any(|(option, of, body)| {
-            option == 'l' && of == name && body.contains("Combined:")
-        });
+        let channels = sections(text)
+            .any(|(option, of, body)| option == 'l' && of == name && body.contains("Combined:"));
         facts.say(format!("{name} function"), function);
         facts.say(format!("{name} driver"), driver);
         if channels {

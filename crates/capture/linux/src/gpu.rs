@@ -77,7 +77,7 @@ fn memory_node(root: &dyn Root, address: &str, nodes: &[Node]) -> Option<NodeId>
     nodes.iter().any(|known| known.id == node).then_some(node)
 }
 
-fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+pub(crate) fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.trim().strip_prefix(key)).map(str::trim)
 }
 

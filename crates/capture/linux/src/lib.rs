@@ -22,6 +22,8 @@ mod block;
 mod cache;
 mod cpu;
 mod dmi;
+#[doc(hidden)]
+pub mod fuzz;
 mod gpu;
 mod host;
 mod irq;

@@ -22,6 +22,8 @@ mod dir;
 mod directory;
 mod error;
 pub mod fault;
+#[doc(hidden)]
+pub mod fuzz;
 mod live;
 mod memory;
 mod open;

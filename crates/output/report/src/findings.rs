@@ -271,7 +271,7 @@ fn unseen(found: &Found<'_>, detail: Detail, columns: usize) -> Vec<Line> {
     }
     if missing > 0 {
         let text = format!(
-            "{} that this machine or its kernel does not have",
+            "{} that this machine, its kernel or the capture of it does not have",
             text::count(missing, "setting")
         );
         lines.extend(paragraph(Role::Dim, &format!("Not seen: {text}."), 0, columns));

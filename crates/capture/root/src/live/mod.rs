@@ -39,6 +39,16 @@ pub(crate) fn answer(question: &Question) -> Fact<String> {
     }
 }
 
+/// Any bytes as an answer of netlink, through every parser of one.
+pub(crate) fn parse_all(bytes: &[u8]) {
+    let answer = netlink::find(bytes).and_then(Result::ok).unwrap_or(bytes);
+    for start in [0, 4] {
+        let attributes = netlink::Attributes(answer.get(start..).unwrap_or_default());
+        ethtool::parse_all(attributes);
+        let _ = dcb::parse(attributes);
+    }
+}
+
 fn json(answer: &impl Serialize) -> Fact<String> {
     serde_json::to_string(answer).map_err(|error| Why::Failed(error.to_string()))
 }
