@@ -23,7 +23,7 @@ struct Pace {
 
 impl Pace {
     fn rate(self) -> ByteRate {
-        ByteRate(self.speed.lane_rate().0 * f64::from(self.width))
+        self.speed.rate(self.width)
     }
 }
 
@@ -216,10 +216,7 @@ fn too_narrow(
 fn line_rate(context: &Context<'_>, function: &Function) -> u64 {
     let on_card = |nic: &&Nic| {
         nic.kind == NicKind::Physical
-            && nic.function.is_some_and(|at| {
-                (at.domain, at.bus, at.device)
-                    == (function.address.domain, function.address.bus, function.address.device)
-            })
+            && nic.function.is_some_and(|at| at.card() == function.address.card())
     };
     let ports = context.machine.nics.iter().filter(on_card);
     ports
