@@ -37,7 +37,29 @@ fn loose_end(line: &str) -> Option<String> {
     words.iter().map(|parts| parts.concat()).find(|word| line.contains(word.as_str()))
 }
 
-/// A file's text up to its tests.
+/// A file's text up to the module of its tests. A module that only names a file of tests
+/// (`mod tests;`) ends nothing: code may follow it.
 pub(super) fn without_tests(text: &str) -> &str {
-    text.find("#[cfg(test)]\nmod ").map_or(text, |end| &text[..end])
+    const TESTS: &str = "#[cfg(test)]\nmod ";
+    let is_module = |at: &usize| {
+        let line = text[at + TESTS.len()..].lines().next();
+        line.is_some_and(|line| line.trim_end().ends_with('{'))
+    };
+    let mut places = text.match_indices(TESTS).map(|(at, _)| at);
+    places.find(is_module).map_or(text, |end| &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_module_with_a_body_ends_the_code() {
+        let named = "#[cfg(test)]\nmod tests;\nfn after() {}\n";
+        assert_eq!(without_tests(named), named);
+        let both = format!("{named}#[cfg(test)]\nmod unit {{}}\n");
+        assert_eq!(without_tests(&both), both);
+        let body = format!("{named}#[cfg(test)]\nmod unit {{\n}}\n");
+        assert_eq!(without_tests(&body), named);
+    }
 }

@@ -12,6 +12,8 @@
 //! kernel may leave out is a [`Fact`], so that "unknown" is never a plausible number: a `numa_node`
 //! of -1 is unknown, not node 0. It does no I/O and never fails.
 
+#![forbid(unsafe_code)]
+
 mod block;
 mod cpu;
 mod diff;

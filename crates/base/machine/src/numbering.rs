@@ -218,7 +218,6 @@ fn beginning(sequence: &[u32], domain: Domain) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CoreKind, Why};
     use units::{Cpu, NodeId, PackageId};
 
     /// A machine whose cores are in the given packages; each core has one thread.
@@ -226,15 +225,9 @@ mod tests {
         let mut machine = Machine::default();
         for (cpu, package) in (0..).zip(packages) {
             machine.cpus.threads.push(Thread {
-                cpu: Cpu(cpu),
-                online: true,
                 package: Ok(PackageId(*package)),
-                die: Err(Why::Absent),
-                cluster: Err(Why::Absent),
-                core: Cpu(cpu),
-                rank: 0,
                 node: Some(NodeId(*package)),
-                kind: CoreKind::Uniform,
+                ..Thread::new(Cpu(cpu))
             });
         }
         machine

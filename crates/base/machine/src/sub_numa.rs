@@ -227,7 +227,7 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cache, CacheKind, CoreKind, Node, NodeKind, Thread, Why};
+    use crate::{Cache, CacheKind, Node, Thread};
     use units::{Bytes, Cpu, NodeId, PackageId};
 
     /// A machine of 16 CPUs, split evenly into packages, nodes and L3 domains.
@@ -237,20 +237,14 @@ mod tests {
         machine.cpus.online = (0..16).map(Cpu).collect();
         machine.cpus.threads = (0..16)
             .map(|cpu| Thread {
-                cpu: Cpu(cpu),
-                online: true,
                 package: Ok(PackageId(part(cpu, packages))),
-                die: Err(Why::Absent),
-                cluster: Err(Why::Absent),
-                core: Cpu(cpu),
-                rank: 0,
                 node: Some(NodeId(part(cpu, nodes))),
-                kind: CoreKind::Uniform,
+                ..Thread::new(Cpu(cpu))
             })
             .collect();
         let group =
             |parts, index| (0..16).filter(|cpu| part(*cpu, parts) == index).map(Cpu).collect();
-        machine.nodes = (0..nodes).map(|id| node(id, group(nodes, id))).collect();
+        machine.nodes = (0..nodes).map(|id| Node::new(NodeId(id), group(nodes, id))).collect();
         let l3 = |index| Cache {
             level: 3,
             kind: CacheKind::Unified,
@@ -259,18 +253,6 @@ mod tests {
         };
         machine.caches = (0..l3s).map(l3).collect();
         machine
-    }
-
-    fn node(id: u32, cpus: CpuSet) -> Node {
-        Node {
-            id: NodeId(id),
-            cpus,
-            memory: Err(Why::Absent),
-            memory_free: Err(Why::Absent),
-            distances: Vec::new(),
-            kind: NodeKind::Ordinary,
-            huge_pages: Vec::new(),
-        }
     }
 
     fn of(mut machine: Machine, vendor: &str, family_model: (u32, u32)) -> Machine {
@@ -304,7 +286,7 @@ mod tests {
     #[test]
     fn one_node_a_package_is_no_split() {
         let mut plain = machine(2, 2, 2);
-        plain.nodes.push(node(9, CpuSet::new()));
+        plain.nodes.push(Node::new(NodeId(9), CpuSet::new()));
         assert_eq!((plain.sub_numa().kind, plain.sub_numa().per_package), (SubNumaKind::None, 1));
         assert_eq!(machine(2, 1, 2).sub_numa().kind, SubNumaKind::None);
         assert_eq!(Machine::default().sub_numa().kind, SubNumaKind::Unknown);

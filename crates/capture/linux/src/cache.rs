@@ -63,7 +63,7 @@ impl Reader<'_> {
             Err(Why::Absent) if dir.list().is_err() => return None,
             size => size.and_then(|text| parse_size(&text)),
         };
-        let cpus = shared(&dir, thread.cpu, self.online);
+        let cpus = shared(&dir, thread.cpu, self.online)?;
         if self.covered.len() <= index {
             self.covered.resize_with(index + 1, CpuSet::new);
         }
@@ -83,17 +83,22 @@ impl Reader<'_> {
     }
 }
 
-/// The online CPUs of `shared_cpu_map`, or of the list beside it, or the CPU alone. The mask comes
-/// first because lstopo believes it where a tree was mended by hand and the two differ.
-fn shared(dir: &Dir<'_>, cpu: Cpu, online: &CpuSet) -> CpuSet {
-    let mask = dir.text("shared_cpu_map").ok().and_then(|text| CpuSet::from_mask(&text).ok());
-    let set = mask.or_else(|| dir.parse::<CpuSet>("shared_cpu_list").ok());
-    let believed = set.filter(|set| set.contains(cpu)).map(|set| set.and(online));
-    believed.filter(|set| !set.is_empty()).unwrap_or_else(|| [cpu].into_iter().collect())
+/// The online CPUs of `shared_cpu_map`, or of the list beside it, or the CPU alone where the kernel
+/// writes neither. Unknown where they cannot be read: a cache of one CPU would be a wrong one. The
+/// mask comes first because lstopo believes it where a tree was mended by hand and the two differ.
+fn shared(dir: &Dir<'_>, cpu: Cpu, online: &CpuSet) -> Option<CpuSet> {
+    let mask = dir.text("shared_cpu_map");
+    let list = || dir.text("shared_cpu_list");
+    if mask == Err(Why::Absent) && list() == Err(Why::Absent) {
+        return Some([cpu].into_iter().collect());
+    }
+    let by_mask = mask.ok().and_then(|text| CpuSet::from_mask(&text).ok());
+    let set = by_mask.or_else(|| CpuSet::from_list(&list().ok()?).ok())?;
+    Some(set.and(online)).filter(|set| set.contains(cpu))
 }
 
 /// A size as the kernel prints it: `32768K`.
-fn parse_size(text: &str) -> Fact<Bytes> {
+pub(crate) fn parse_size(text: &str) -> Fact<Bytes> {
     let unparsed = || Why::Unparsed(text.chars().take(80).collect());
     let (digits, shift) = match text.as_bytes().last() {
         Some(b'K') => (text.strip_suffix('K'), 10),
@@ -108,7 +113,7 @@ fn parse_size(text: &str) -> Fact<Bytes> {
     }
 }
 
-fn parse_kind(text: &str) -> Option<CacheKind> {
+pub(crate) fn parse_kind(text: &str) -> Option<CacheKind> {
     match text {
         "Data" => Some(CacheKind::Data),
         "Instruction" => Some(CacheKind::Instruction),

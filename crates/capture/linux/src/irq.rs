@@ -4,9 +4,9 @@
 //! `/proc/interrupts` names the interrupts that have an action; `msi_irqs` of the functions add
 //! vectors that no driver listens to. Each then costs a few small files in `/proc/irq/N`.
 
-mod interrupts;
+pub(crate) mod interrupts;
 mod managed;
-mod name;
+pub(crate) mod name;
 mod source;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -15,11 +15,15 @@
 //!
 //! It holds no opinion: whether a value is good is decided elsewhere.
 
+#![forbid(unsafe_code)]
+
 mod acpi;
 mod block;
 mod cache;
 mod cpu;
 mod dmi;
+#[doc(hidden)]
+pub mod fuzz;
 mod gpu;
 mod host;
 mod irq;

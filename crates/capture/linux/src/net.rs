@@ -6,10 +6,10 @@
 //! hardware below them, and absent on a tree that was copied without answers.
 
 mod answer;
-mod kind;
+pub(crate) mod kind;
 mod queue;
-mod stack;
-mod usage;
+pub(crate) mod stack;
+pub(crate) mod usage;
 
 use machine::{Fact, Function, Nic, Why};
 use root::{Dir, Question, Root};
@@ -111,7 +111,7 @@ fn is_usb(path: &str) -> bool {
 
 /// `speed` in Mb/s: `10000`. Unknown is -1, which old kernels print as a 32-bit or 16-bit number.
 /// A device that is down refuses to be read, which leaves an empty file in a copied tree.
-fn speed(text: &str) -> Fact<BitRate> {
+pub(crate) fn speed(text: &str) -> Fact<BitRate> {
     if text.is_empty() {
         return Err(Why::NotSupported);
     }

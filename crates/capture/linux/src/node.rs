@@ -18,7 +18,7 @@ pub(crate) fn read(root: &dyn Root, cpus: &Cpus, troubles: &mut Troubles) -> Vec
     let mut nodes: Vec<_> =
         online.iter().map(|id| node(&dir, NodeId(id.0), &online, troubles)).collect();
     kind::mark(root, &mut nodes);
-    place_unplaced(&mut nodes, cpus);
+    place_unplaced(&dir, &mut nodes, cpus);
     nodes
 }
 
@@ -59,10 +59,12 @@ fn node_cpus(own: &Dir<'_>) -> CpuSet {
     set.unwrap_or_else(|_| numbered(&own.list().unwrap_or_default(), "cpu"))
 }
 
-/// A machine of one node has all CPUs on it, whatever its partial tree leaves out.
-fn place_unplaced(nodes: &mut [Node], cpus: &Cpus) {
+/// A machine of one node has all CPUs on it, whatever its partial tree leaves out. Where more
+/// nodes are possible, the one that is online need not be the only one that has CPUs.
+fn place_unplaced(dir: &Dir<'_>, nodes: &mut [Node], cpus: &Cpus) {
     if let [only] = nodes
         && only.cpus.is_empty()
+        && dir.parse::<CpuSet>("possible").map_or(true, |possible| possible.len() <= 1)
     {
         only.cpus = cpus.online.clone();
         only.kind = NodeKind::Ordinary;
@@ -70,7 +72,7 @@ fn place_unplaced(nodes: &mut [Node], cpus: &Cpus) {
 }
 
 /// One field of meminfo: `Node 0 MemTotal:       32768524 kB`.
-fn memory(text: &str, name: &str) -> Fact<Bytes> {
+pub(crate) fn memory(text: &str, name: &str) -> Fact<Bytes> {
     let line = text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
         (key.split_whitespace().last() == Some(name)).then_some(value)
@@ -86,7 +88,7 @@ fn memory(text: &str, name: &str) -> Fact<Bytes> {
 
 /// A row of distances: `10 21 31 21`, one for each online node in ascending order
 /// (drivers/base/node.c, `node_read_distance`).
-fn distances(text: &str, online: &CpuSet) -> Fact<Vec<(NodeId, u32)>> {
+pub(crate) fn distances(text: &str, online: &CpuSet) -> Fact<Vec<(NodeId, u32)>> {
     let unparsed = || Why::Unparsed(text.chars().take(80).collect());
     let row: Option<Vec<u32>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
     let row = row.ok_or_else(unparsed)?;
@@ -175,6 +177,18 @@ mod tests {
     #[test]
     fn no_node_folder_is_no_node() {
         assert_eq!(nodes(&MemoryRoot::new()), []);
+    }
+
+    #[test]
+    fn only_the_one_possible_node_has_all_cpus() {
+        for (possible, expected) in [(Some("0"), "4-20"), (None, "4-20"), (Some("0-1"), "")] {
+            let mut root = MemoryRoot::new();
+            root.file("/sys/devices/system/node/online", "1\n");
+            possible.map(|text| root.file("/sys/devices/system/node/possible", text));
+            let cpus = Cpus { online: set("4-20"), ..Cpus::default() };
+            let nodes = read(&root, &cpus, &mut Troubles::default());
+            assert_eq!(nodes[0].cpus.to_string(), expected, "{possible:?}");
+        }
     }
 
     proptest! {

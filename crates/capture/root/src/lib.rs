@@ -22,6 +22,8 @@ mod dir;
 mod directory;
 mod error;
 pub mod fault;
+#[doc(hidden)]
+pub mod fuzz;
 mod live;
 mod memory;
 mod open;
@@ -29,6 +31,7 @@ mod question;
 mod recorder;
 mod redact;
 mod root;
+mod said;
 
 pub use capture::{About, FormatError, Overwrite, Written};
 pub use dir::{Dir, text};

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use machine::Why;
 
 /// The longest evidence text, in characters.
-const LONGEST: usize = 200;
+const LONGEST: usize = 1000;
 
 /// Up to three names in full, else the first two and how many more there are.
 pub(crate) fn names(names: &[String]) -> String {
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn long_text_is_cut_between_letters() {
-        assert_eq!(cut(&"ä".repeat(300)).chars().count(), LONGEST + 1);
+        assert_eq!(cut(&"ä".repeat(LONGEST + 9)).chars().count(), LONGEST + 1);
         assert_eq!(cut("short\n"), "short");
     }
 }

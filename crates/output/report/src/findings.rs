@@ -285,10 +285,11 @@ fn unseen(found: &Found<'_>, detail: Detail, columns: usize) -> Vec<Line> {
         lines.extend(paragraph(Role::Dim, &format!("{}{more}", shown.join("; ")), 2, columns));
     }
     if missing > 0 {
-        let settings = text::count(missing, "setting");
-        let text =
-            format!("Not seen: {settings} that no file read here tells of (--verbose names them).");
-        lines.extend(paragraph(Role::Dim, &text, 0, columns));
+        let text = format!(
+            "{} that this machine, its kernel or the capture of it does not have",
+            text::count(missing, "setting")
+        );
+        lines.extend(paragraph(Role::Dim, &format!("Not seen: {text}."), 0, columns));
     }
     lines
 }

@@ -180,6 +180,7 @@ pub(crate) fn function_name(function: &Function) -> String {
     let device = bracketed.unwrap_or(&names.device);
     let vendor = short_vendor(&names.vendor);
     match (vendor, device) {
+        ("", "") if function.vendor == 0 => "unidentified".to_owned(),
         ("", "") => format!("{:04x}:{:04x}", function.vendor, function.device),
         (vendor, device) if device.starts_with(vendor) => device.to_owned(),
         (vendor, device) => format!("{vendor} {device}"),

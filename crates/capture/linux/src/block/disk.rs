@@ -129,7 +129,7 @@ pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn parse_flag(text: &str) -> Fact<bool> {
+pub(crate) fn parse_flag(text: &str) -> Fact<bool> {
     match text {
         "0" => Ok(false),
         "1" => Ok(true),

@@ -88,6 +88,22 @@ fn a_list_without_its_own_cpu_is_not_believed() {
     assert_eq!(cores[3], 1);
 }
 
+/// A CPU whose own folder is gone sits where its sibling's lists say; it is no core of its own.
+#[test]
+fn a_later_sibling_tells_where_a_silent_cpu_sits() {
+    let mut root = tree();
+    root.refuse("/sys/devices/system/cpu/cpu1/topology/thread_siblings_list", Why::Denied)
+        .refuse("/sys/devices/system/cpu/cpu1/topology/physical_package_id", Why::Denied)
+        .file("/sys/devices/system/cpu/cpu3/topology/core_siblings_list", "1,3\n");
+    let cpus = cpus(&root);
+    let cores: Vec<_> = cpus.threads.iter().map(|thread| thread.core.0).collect();
+    assert_eq!(cores, [0, 1, 0, 1, 4]);
+    assert_eq!(cpus.threads[1].package, Ok(PackageId(1)));
+    // Without the sibling's word the reason stays.
+    root.file("/sys/devices/system/cpu/cpu3/topology/core_siblings_list", "3\n");
+    assert_eq!(super::tests::cpus(&root).threads[1].package, Err(Why::Denied));
+}
+
 #[test]
 fn masks_serve_where_lists_are_missing() {
     let mut root = MemoryRoot::new();

@@ -82,6 +82,7 @@ impl Places<'_> {
         lists: &[&str],
     ) -> BTreeMap<Cpu, Fact<u32>> {
         let mut ids = BTreeMap::new();
+        let mut refused = Vec::new();
         let asked = first.is_some_and(|cpu| self.topology(cpu).text(file) != Err(Why::Absent));
         for cpu in online.iter() {
             if !ids.contains_key(&cpu) {
@@ -91,11 +92,18 @@ impl Places<'_> {
                     ("physical_package_id", Some(package)) => answer.or(Ok(package.0)),
                     _ => answer,
                 };
-                let group = if answer.is_ok() { self.group(cpu, lists) } else { CpuSet::new() };
-                for companion in group.iter().chain([cpu]) {
+                if answer.is_err() {
+                    refused.push((cpu, answer));
+                    continue;
+                }
+                for companion in self.group(cpu, lists).iter().chain([cpu]) {
                     ids.entry(companion).or_insert_with(|| answer.clone());
                 }
             }
+        }
+        // Only now: the list of a later companion may have told it.
+        for (cpu, answer) in refused {
+            ids.entry(cpu).or_insert(answer);
         }
         ids
     }
@@ -125,7 +133,6 @@ impl Places<'_> {
             first.is_some_and(|cpu| self.topology(cpu).text("core_cpus_list") == Err(Why::Absent));
         let names = if is_old { old } else { new };
         let mut cores: BTreeMap<Cpu, Cpu> = BTreeMap::new();
-        let mut by_id: BTreeMap<(u32, u32), Cpu> = BTreeMap::new();
         for cpu in online.iter() {
             if cores.contains_key(&cpu) {
                 continue;
@@ -133,16 +140,34 @@ impl Places<'_> {
             let group = if first.is_some() { self.group(cpu, &names) } else { CpuSet::new() };
             // An offline CPU of an old list must not give a core its name.
             let group = group.and(online);
-            let by_list = group.iter().find(|member| !cores.contains_key(member));
-            let core = by_list.or_else(|| {
-                let package = package.get(&cpu)?.as_ref().ok()?;
-                Some(*by_id.entry((*package, self.core_id(cpu)?)).or_insert(cpu))
-            });
-            for member in group.iter().chain([cpu]) {
-                cores.entry(member).or_insert(core.unwrap_or(cpu));
+            let Some(core) = group.iter().find(|member| !cores.contains_key(member)) else {
+                continue;
+            };
+            for member in group.iter() {
+                cores.entry(member).or_insert(core);
             }
         }
+        self.cores_by_id(online, package, &mut cores);
         cores
+    }
+
+    /// The cores of CPUs that no list named, not even that of a sibling.
+    fn cores_by_id(
+        &self,
+        online: &CpuSet,
+        package: &BTreeMap<Cpu, Fact<u32>>,
+        cores: &mut BTreeMap<Cpu, Cpu>,
+    ) {
+        let mut by_id: BTreeMap<(u32, u32), Cpu> = BTreeMap::new();
+        for cpu in online.iter() {
+            if cores.contains_key(&cpu) {
+                continue;
+            }
+            let package = package.get(&cpu).and_then(|package| package.as_ref().ok());
+            let id = package.and_then(|package| Some((*package, self.core_id(cpu)?)));
+            let core = id.map_or(cpu, |id| *by_id.entry(id).or_insert(cpu));
+            cores.insert(cpu, core);
+        }
     }
 
     fn core_id(&self, cpu: Cpu) -> Option<u32> {

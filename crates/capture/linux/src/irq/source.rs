@@ -63,9 +63,14 @@ impl<'a> Devices<'a> {
         let folder = || format!("/sys/bus/pci/devices/{}/msi_irqs", function.address);
         match function.irqs.as_slice() {
             [] => {}
-            [pin] if root.mode(&folder()).is_err() => {
-                self.pins.entry(*pin).or_default().push(function);
-            }
+            [one] => match root.list(&folder()) {
+                Ok(vectors) if vectors.contains(&one.to_string()) => {
+                    self.messages.insert(*one, function);
+                }
+                // Messages are on and this is none of them: the pin is not used.
+                Ok(_) => {}
+                Err(_) => self.pins.entry(*one).or_default().push(function),
+            },
             vectors => self.messages.extend(vectors.iter().map(|irq| (*irq, function))),
         }
     }

@@ -122,6 +122,15 @@ fn a_pin_belongs_to_no_one_when_several_claim_it() {
     assert_eq!(told(&found[2].1), (Some("0000:00:1f.1"), None, true, false));
 }
 
+/// `irq` of a function whose messages cannot be listed is a pin that it does not use.
+#[test]
+fn a_pin_is_no_vector_while_messages_are_on() {
+    let mut root = tree(&[" 11:          1          0   IO-APIC 11-fasteoi   acpi"]);
+    root.file("/sys/bus/pci/devices/0000:01:00.0/msi_irqs/40", "msix");
+    let functions = [function("0000:01:00.0", "r8169", (2, 0), &[11])];
+    assert_eq!(told(&sources(&root, &functions, &[])[0].1).0, None);
+}
+
 #[test]
 fn a_single_vector_carries_all_traffic() {
     let root = tree(&[
@@ -136,7 +145,8 @@ fn a_single_vector_carries_all_traffic() {
     ];
     let mut root = root;
     for function in &functions {
-        root.folder(&format!("/sys/bus/pci/devices/{}/msi_irqs", function.address));
+        let irq = function.irqs[0];
+        root.file(&format!("/sys/bus/pci/devices/{}/msi_irqs/{irq}", function.address), "msi");
     }
     let found = sources(&root, &functions, &[nic("eth0", "0000:01:00.0")]);
     let io: Vec<bool> = found.iter().map(|(_, source)| told(source).2).collect();

@@ -128,7 +128,7 @@ fn aer_totals(dir: &Dir<'_>, files: &Files) -> Fact<(u64, u64, u64)> {
 }
 
 /// `TOTAL_ERR_COR 12`, the last line of an `aer_dev_*` file.
-fn parse_total(text: &str, key: &str) -> Fact<u64> {
+pub(crate) fn parse_total(text: &str, key: &str) -> Fact<u64> {
     let mut lines = text.lines().filter_map(|line| line.trim().rsplit_once(' '));
     let total = lines.find(|(name, _)| name.trim() == key).map(|(_, total)| total);
     total

@@ -4,15 +4,15 @@
 //! Functions are read one by one ([`function`]); what needs others (the other end of a link, the
 //! node of a bridge above, names of slots) is filled in when all are there.
 
-mod config;
+pub(crate) mod config;
 mod files;
-mod function;
-mod identity;
-mod link;
+pub(crate) mod function;
+pub(crate) mod identity;
+pub(crate) mod link;
 mod names;
-mod node;
-mod place;
-mod slot;
+pub(crate) mod node;
+pub(crate) mod place;
+pub(crate) mod slot;
 
 use std::collections::BTreeMap;
 

@@ -181,19 +181,10 @@ fn only(nodes: &[Node]) -> Option<NodeId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::NodeKind;
     use root::MemoryRoot;
 
     fn node(id: u32, cpus: &str) -> Node {
-        Node {
-            id: NodeId(id),
-            cpus: CpuSet::from_list(cpus).unwrap(),
-            memory: Err(Why::Absent),
-            memory_free: Err(Why::Absent),
-            distances: Vec::new(),
-            kind: NodeKind::Ordinary,
-            huge_pages: Vec::new(),
-        }
+        Node::new(NodeId(id), CpuSet::from_list(cpus).unwrap())
     }
 
     fn function(address: &str, parent: Option<&str>, local: &str) -> Function {

@@ -12,7 +12,7 @@ use crate::dmi::Slot;
 const SLOTS: &str = "/sys/bus/pci/slots";
 
 /// A device without its function: slots hold whole devices.
-type Device = (u32, u8, u8);
+pub(crate) type Device = (u32, u8, u8);
 
 /// Gives functions in a slot of `/sys/bus/pci/slots` its name, unless they have a label already.
 pub(super) fn read(root: &dyn Root, functions: &mut [Function]) {
@@ -43,7 +43,7 @@ pub(super) fn name_from_firmware(functions: &mut [Function], slots: &[Slot]) {
 }
 
 /// `0000:0f:00`, at times with a function.
-fn parse_address(text: &str) -> Option<Device> {
+pub(crate) fn parse_address(text: &str) -> Option<Device> {
     let whole = text.parse().or_else(|_| format!("{text}.0").parse::<PciAddress>());
     whole.ok().map(device_of)
 }

@@ -41,7 +41,7 @@ pub struct Topology {
     pub nics: Vec<Nic>,
     /// GPUs and accelerators.
     pub gpus: Vec<Gpu>,
-    /// Interrupts that a device raises, by number.
+    /// Every interrupt that has a number; its device is null where none raises it.
     pub irqs: Vec<Interrupt>,
     /// PCI Express lanes by root complex.
     pub lanes: Vec<Lanes>,
@@ -86,9 +86,9 @@ pub struct Package {
     pub dies: usize,
     /// NUMA nodes whose CPUs it holds.
     pub nodes: usize,
-    /// Cores with a thread known to be in it.
+    /// Cores with a thread online in it.
     pub cores: usize,
-    /// Threads known to be in it.
+    /// Threads online in it.
     pub threads: usize,
 }
 
@@ -97,7 +97,7 @@ pub struct Package {
 pub struct Node {
     /// The kernel's number.
     pub id: u32,
-    /// Its package; null for nodes without CPUs, or with CPUs of several packages.
+    /// Its package; null for nodes without CPUs, or with CPUs of several or unknown packages.
     pub package: Option<u32>,
     /// Its CPUs.
     pub cpus: String,
@@ -141,7 +141,7 @@ pub struct Cache {
 pub struct Function {
     /// `0000:3e:00.0`.
     pub address: String,
-    /// Class, subclass and interface in hexadecimal: `010802`.
+    /// Class, subclass and interface in hexadecimal: `010802`; empty if unreadable, as the next two.
     pub class: String,
     /// Vendor id in hexadecimal: `144d`.
     pub vendor: String,
@@ -364,7 +364,7 @@ fn cpu_sets(machine: &Machine) -> CpuSets {
 
 fn packages(machine: &Machine) -> Vec<Package> {
     let mut packages: BTreeMap<PackageId, Vec<&machine::Thread>> = BTreeMap::new();
-    for thread in &machine.cpus.threads {
+    for thread in machine.cpus.threads.iter().filter(|thread| thread.online) {
         if let Ok(id) = thread.package {
             packages.entry(id).or_default().push(thread);
         }
@@ -385,10 +385,15 @@ fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> usize {
 
 fn nodes(machine: &Machine) -> Vec<Node> {
     let packages = ask::packages_of_nodes(machine);
+    // One CPU of an unknown package may be in another one.
+    let is_unsure = |id: NodeId| {
+        let mut threads = machine.cpus.threads.iter().filter(|thread| thread.online);
+        threads.any(|thread| thread.node == Some(id) && thread.package.is_err())
+    };
     let node = |node: &machine::Node| Node {
         id: node.id.0,
         package: match packages.get(&node.id).map(Vec::as_slice) {
-            Some([only]) => Some(only.0),
+            Some([only]) if !is_unsure(node.id) => Some(only.0),
             _ => None,
         },
         cpus: node.cpus.to_string(),
@@ -410,12 +415,14 @@ fn l3(machine: &Machine) -> Vec<Cache> {
 
 fn function(function: &machine::Function) -> Function {
     let class = function.class;
+    // No vendor has number 0: what cannot be identified has no numbers rather than wrong ones.
+    let known = |number: String| if function.vendor == 0 { String::new() } else { number };
     let names = &function.names;
     Function {
         address: function.address.to_string(),
-        class: format!("{:02x}{:02x}{:02x}", class.base, class.sub, class.interface),
-        vendor: format!("{:04x}", function.vendor),
-        device: format!("{:04x}", function.device),
+        class: known(format!("{:02x}{:02x}{:02x}", class.base, class.sub, class.interface)),
+        vendor: known(format!("{:04x}", function.vendor)),
+        device: known(format!("{:04x}", function.device)),
         names: FunctionNames {
             vendor: names.vendor.clone(),
             device: names.device.clone(),
