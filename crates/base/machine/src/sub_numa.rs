@@ -106,10 +106,10 @@ impl Machine {
             return SubNuma { per_package: 0, ..answer(SubNumaKind::Unknown, why) };
         }
         if per_package <= 1 || nodes <= packages.len() {
-            return answer(SubNumaKind::None, "no package has CPUs of two nodes of its own");
+            return answer(SubNumaKind::None, "no package is split into nodes");
         }
         let (kind, why) = self.kind_of_split(count);
-        answer(kind, &format!("{count} nodes with CPUs in a package, {why}"))
+        answer(kind, why)
     }
 
     /// Which setting splits packages that are known to be split.
@@ -120,9 +120,9 @@ impl Machine {
             (Some("AuthenticAMD" | "HygonGenuine"), _) => self.amd_split(beside, per_package),
             (Some(_), _) => (SubNumaKind::Unknown, "on a processor without a setting known for it"),
             (None, Beside::Smaller) => {
-                (SubNumaKind::Snc, "and an L3 reaches over several nodes, as only SNC leaves it")
+                (SubNumaKind::Snc, "an L3 reaches over several nodes, as only SNC leaves it")
             }
-            (None, _) => (SubNumaKind::Unknown, "and the processor is unknown"),
+            (None, _) => (SubNumaKind::Unknown, "the processor is unknown"),
         }
     }
 
@@ -132,9 +132,9 @@ impl Machine {
         match beside {
             _ if is_cod_era => (SubNumaKind::Cod, "on a Haswell or Broadwell processor"),
             Beside::Equal if self.host.cpu_family_model.is_err() => {
-                (SubNumaKind::Cod, "and each is an L3 domain, as cluster on die splits it")
+                (SubNumaKind::Cod, "each node is an L3 domain, as cluster on die splits it")
             }
-            Beside::Smaller => (SubNumaKind::Snc, "and an L3 reaches over several of them"),
+            Beside::Smaller => (SubNumaKind::Snc, "an L3 reaches over several nodes"),
             _ => (SubNumaKind::Snc, "on an Intel processor later than cluster on die"),
         }
     }
@@ -144,24 +144,25 @@ impl Machine {
             // Magny-Cours to Abu Dhabi: two dies in a G34 package (families 10h and 15h).
             (Ok((0x10 | 0x15, _)), _) => (
                 SubNumaKind::Unknown,
-                "one for each die of an Opteron package, which no setting joins",
+                "one node for each die of an Opteron package, which no setting joins",
             ),
             (Ok((..=0x16, _)), _) => {
                 (SubNumaKind::Unknown, "on a processor without a setting known for it")
             }
             // NPS goes to 4; as many L3 domains in a package as nodes are ambiguous up to there.
             (_, Beside::Equal) if per_package > 4 || per_package == 3 => {
-                (SubNumaKind::L3, "and each is an L3 domain")
+                (SubNumaKind::L3, "each node is an L3 domain")
             }
-            (_, Beside::Larger) => (SubNumaKind::Nps, "and each holds several L3 domains"),
+            (_, Beside::Larger) => (SubNumaKind::Nps, "each node holds several L3 domains"),
             (_, Beside::Equal) => (
                 SubNumaKind::Nps,
-                "and each is an L3 domain, which L3 as NUMA domain would show too",
+                "each node is an L3 domain, which L3 as NUMA domain would show too",
             ),
             (_, _) if per_package <= 4 => (SubNumaKind::Nps, "on an AMD processor"),
-            (_, _) => {
-                (SubNumaKind::Unknown, "more than nodes per socket gives, and no L3 that tells")
-            }
+            (_, _) => (
+                SubNumaKind::Unknown,
+                "more nodes than the setting nodes per socket gives, and no L3 that tells",
+            ),
         }
     }
 

@@ -71,7 +71,7 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         cpus = cpus.or(&context.target(irq));
     }
     let title = format!(
-        "{{devices}}: {} of {} are taken on other nodes than its own, node {node}",
+        "{{devices}}: {} of {} are taken on other nodes than the NIC's, node {node}",
         far.len(),
         words::count(all.len(), "queue interrupt")
     );

@@ -66,12 +66,16 @@ fn the_same_option_twice_is_one_finding() {
 }
 
 #[test]
-fn options_that_matter_little_are_one_finding() {
+fn options_that_matter_little_are_one_finding_and_those_that_serve_the_goal_another() {
     let mut machine = made::healthy();
     made::option(&mut machine, "idle", Some("poll"));
     made::option(&mut machine, "intel_idle.max_cstate", Some("0"));
     made::option(&mut machine, "numa", Some("off"));
+    made::option(&mut machine, "intel_pstate", Some("disable"));
     let found = of(&machine, "command-line-overrides");
-    assert_eq!(found.len(), 2);
-    assert_eq!(found[1].observed, "idle=poll intel_idle.max_cstate=0");
+    let observed: Vec<&str> = found.iter().map(|finding| finding.observed.as_str()).collect();
+    assert_eq!(observed, ["numa=off", "idle=poll intel_pstate=disable", "intel_idle.max_cstate=0"]);
+    assert!(found[1].change.is_some());
+    // What this goal wants is noted, and nobody is told to take it off.
+    assert_eq!((found[2].severity, &found[2].change), (Severity::Note, &None));
 }
