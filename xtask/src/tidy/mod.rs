@@ -15,9 +15,6 @@ use anyhow::{Result, ensure};
 /// What a check found: the place and what is wrong with it.
 pub(super) type Complaints = Vec<String>;
 
-/// A check's name and the check.
-type Check = (&'static str, fn() -> Result<Complaints>);
-
 /// A check of the whole checkout.
 type Check = fn() -> Result<Complaints>;
 
