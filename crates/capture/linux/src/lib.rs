@@ -26,6 +26,7 @@ mod irq;
 mod net;
 mod node;
 mod observe;
+mod parallel;
 mod pci;
 mod power;
 mod rdma;
@@ -40,23 +41,36 @@ pub use troubles::Troubles;
 /// Reads a whole machine.
 ///
 /// The order is that of dependence: functions need nodes, drives and NICs need functions,
-/// interrupts need all of them for their names.
+/// interrupts need all of them for their names. Frequency and idle states need nothing.
 pub fn read(root: &dyn Root) -> Machine {
+    let mut last = Troubles::default();
     let mut troubles = Troubles::default();
-    let host = host::read(root, &mut troubles);
-    let mut cpus = cpu::read(root, &mut troubles);
-    let nodes = node::read(root, &cpus, &mut troubles);
+    let power = || power::read(root, &mut last);
+    let (power, machine) = parallel::both(power, || all_but_power(root, &mut troubles));
+    troubles.add(last);
+    Machine { power, unknown: troubles.into_list(), ..machine }
+}
+
+fn all_but_power(root: &dyn Root, troubles: &mut Troubles) -> Machine {
+    let host = host::read(root, troubles);
+    let mut cpus = cpu::read(root, troubles);
+    let nodes = node::read(root, &cpus, troubles);
     cpu::place_on_nodes(&mut cpus, &nodes);
     let caches = cache::read(root, &cpus);
-    let acpi = acpi::read(root, &mut troubles);
-    let dimms = dmi::read(root, &mut troubles);
-    let functions = pci::read(root, &nodes, &mut troubles);
-    let (drives, volumes) = block::read(root, &functions, &mut troubles);
-    let nics = net::read(root, &functions, &mut troubles);
+    let acpi = acpi::read(root, troubles);
+    let dimms = dmi::read(root, troubles);
+    let functions = pci::read(root, &nodes, troubles);
+    let mut later = Troubles::default();
+    let ((drives, volumes), nics) = parallel::both(
+        || block::read(root, &functions, troubles),
+        || net::read(root, &functions, &mut later),
+    );
+    troubles.add(later);
     let rdma = rdma::read(root, &functions, &nics);
     let gpus = gpu::read(root, &functions, &nodes);
-    let irqs = irq::read(root, &functions, &nics, &mut troubles);
-    let power = power::read(root, &mut troubles);
+    let irqs = irq::read(root, &functions, &nics, troubles);
+    let unknown = Vec::new();
+    let power = machine::Power::default();
     Machine {
         host,
         cpus,
@@ -72,6 +86,6 @@ pub fn read(root: &dyn Root) -> Machine {
         gpus,
         irqs,
         power,
-        unknown: troubles.into_list(),
+        unknown,
     }
 }
