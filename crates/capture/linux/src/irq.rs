@@ -15,21 +15,28 @@ use machine::{Fact, Function, Irq, IrqSource, Managed, Nic, Why};
 use root::{Dir, Root};
 use units::{CpuSet, NodeId, PciAddress};
 
-use self::interrupts::{Interrupts, Line};
+pub(crate) use self::interrupts::Interrupts;
+use self::interrupts::Line;
 use self::managed::Modes;
 use self::source::Devices;
 use crate::{Troubles, parallel};
 
 const INTERRUPTS: &str = "/proc/interrupts";
 
+/// What `/proc/interrupts` says, by itself: on a large machine the longest text of all.
+pub(crate) fn text(root: &dyn Root) -> Fact<Interrupts> {
+    root.stream(INTERRUPTS).and_then(interrupts::parse)
+}
+
 pub(crate) fn read(
     root: &dyn Root,
+    text: Fact<Interrupts>,
     functions: &[Function],
     nics: &[Nic],
     troubles: &mut Troubles,
 ) -> Vec<Irq> {
     let devices = Devices::gather(root, functions, nics);
-    let lines = lines(root, &devices, troubles);
+    let lines = lines(root, text, &devices, troubles);
     let hints = Hints::of(root, &lines);
     let read = parallel::map(lines, |line| {
         let source = devices.source(&line);
@@ -50,9 +57,13 @@ pub(crate) fn read(
 }
 
 /// Lines by number, those of the functions' unused vectors included.
-fn lines(root: &dyn Root, devices: &Devices<'_>, troubles: &mut Troubles) -> Vec<Line> {
-    let parsed = root.stream(INTERRUPTS).and_then(interrupts::parse);
-    let found = troubles.keep("interrupts", INTERRUPTS, parsed);
+fn lines(
+    root: &dyn Root,
+    text: Fact<Interrupts>,
+    devices: &Devices<'_>,
+    troubles: &mut Troubles,
+) -> Vec<Line> {
+    let found = troubles.keep("interrupts", INTERRUPTS, text);
     let is_missing = found.is_none();
     let Interrupts { lines, bad } = found.unwrap_or_default();
     if let Some(line) = bad {

@@ -41,17 +41,21 @@ pub use troubles::Troubles;
 /// Reads a whole machine.
 ///
 /// The order is that of dependence: functions need nodes, drives and NICs need functions,
-/// interrupts need all of them for their names. Frequency and idle states need nothing.
+/// interrupts need all of them for their names. What needs nothing is read beside all of that:
+/// frequency and idle states, and the text of `/proc/interrupts`.
 pub fn read(root: &dyn Root) -> Machine {
     let mut last = Troubles::default();
     let mut troubles = Troubles::default();
-    let power = || power::read(root, &mut last);
-    let (power, machine) = parallel::both(power, || all_but_power(root, &mut troubles));
+    let beside = || (irq::text(root), power::read(root, &mut last));
+    let ((text, power), mut machine) = parallel::both(beside, || chain(root, &mut troubles));
+    let Machine { functions, nics, .. } = &machine;
+    machine.irqs = irq::read(root, text, functions, nics, &mut troubles);
     troubles.add(last);
     Machine { power, unknown: troubles.into_list(), ..machine }
 }
 
-fn all_but_power(root: &dyn Root, troubles: &mut Troubles) -> Machine {
+/// What is read one after another.
+fn chain(root: &dyn Root, troubles: &mut Troubles) -> Machine {
     let host = host::read(root, troubles);
     let mut cpus = cpu::read(root, troubles);
     let nodes = node::read(root, &cpus, troubles);
@@ -68,9 +72,6 @@ fn all_but_power(root: &dyn Root, troubles: &mut Troubles) -> Machine {
     troubles.add(later);
     let rdma = rdma::read(root, &functions, &nics);
     let gpus = gpu::read(root, &functions, &nodes);
-    let irqs = irq::read(root, &functions, &nics, troubles);
-    let unknown = Vec::new();
-    let power = machine::Power::default();
     Machine {
         host,
         cpus,
@@ -84,8 +85,6 @@ fn all_but_power(root: &dyn Root, troubles: &mut Troubles) -> Machine {
         nics,
         rdma,
         gpus,
-        irqs,
-        power,
-        unknown,
+        ..Machine::default()
     }
 }
