@@ -52,6 +52,12 @@ impl<'a> Dir<'a> {
         text(self.root, &self.join(name))
     }
 
+    /// A file's text, and its permission bits.
+    pub fn text_with_mode(&self, name: &str) -> (Fact<String>, Fact<u32>) {
+        let (bytes, mode) = self.root.read_with_mode(&self.join(name));
+        (bytes.and_then(trimmed), mode)
+    }
+
     /// A file's text as a value.
     pub fn parse<T: FromStr>(&self, name: &str) -> Fact<T> {
         let text = self.text(name)?;
@@ -92,7 +98,10 @@ impl<'a> Dir<'a> {
 /// # Errors
 /// Text that is not UTF-8 is [`Why::Unparsed`].
 pub fn text(root: &dyn Root, path: &str) -> Fact<String> {
-    let bytes = root.read(path)?;
+    trimmed(root.read(path)?)
+}
+
+fn trimmed(bytes: Vec<u8>) -> Fact<String> {
     let text = String::from_utf8(bytes)
         .map_err(|error| Why::unparsed(&String::from_utf8_lossy(error.as_bytes())))?;
     Ok(text.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())

@@ -8,13 +8,11 @@ use std::path::{Path, PathBuf};
 
 use machine::Why;
 
+use super::pack::{Input, pack};
 use super::{About, FORMAT, HEADER, Header, OddText};
 use crate::Record;
 use crate::recorder::{Said, Shape};
 use crate::redact::Redactor;
-
-/// zstd's own default: a capture of a large server is a few hundred KiB.
-const LEVEL: i32 = 3;
 
 /// Whether a file that is there may be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,35 +60,40 @@ impl Record {
     /// The writer refuses.
     pub fn write(
         &self,
-        out: impl Write,
+        out: impl Write + Send,
         about: &About,
         mut redactor: Option<&mut Redactor>,
     ) -> io::Result<Written> {
         if let Some(redactor) = redactor.as_deref_mut() {
             redactor.learn(self);
         }
-        let mut writer = Writer {
-            record: self,
-            tar: tar::Builder::new(zstd::Encoder::new(out, LEVEL)?),
-            redactor,
-            written: Written::default(),
-        };
+        pack(out, |input| self.write_tar(input, about, redactor))
+    }
+
+    fn write_tar(
+        &self,
+        input: Input,
+        about: &About,
+        redactor: Option<&mut Redactor>,
+    ) -> io::Result<Written> {
+        let (tar, written) = (tar::Builder::new(input), Written::default());
+        let mut writer = Writer { record: self, tar, redactor, written };
         let header = writer.header(about)?;
         writer.file(HEADER, 0o644, header.len() as u64, &mut header.as_slice())?;
         writer.folder(0, "")?;
-        writer.tar.into_inner()?.finish()?.flush()?;
+        writer.tar.into_inner()?.flush()?;
         Ok(writer.written)
     }
 }
 
-struct Writer<'a, W: Write> {
+struct Writer<'a> {
     record: &'a Record,
-    tar: tar::Builder<zstd::Encoder<'static, W>>,
+    tar: tar::Builder<Input>,
     redactor: Option<&'a mut Redactor>,
     written: Written,
 }
 
-impl<W: Write> Writer<'_, W> {
+impl Writer<'_> {
     fn header(&mut self, about: &About) -> io::Result<Vec<u8>> {
         let redacted = about.redacted || self.redactor.is_some();
         let about = About { redacted, ..about.clone() };

@@ -144,10 +144,15 @@ impl Known {
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.text.len()));
     }
 
+    /// Whether a secret may begin with no more than so many letters and digits.
+    pub(super) fn has_start_of(&self, length: usize) -> bool {
+        (1..=length).contains(&self.shortest)
+    }
+
     /// What stands for the secret that begins at the start of `rest`, whose first letters and
     /// digits are `start` long.
     pub(super) fn at(&self, rest: &[u8], start: usize, distinct: Distinct) -> Option<&[u8]> {
-        if self.shortest == 0 || start < self.shortest {
+        if !self.has_start_of(start) {
             return None;
         }
         let ends = |secret: &&Secret| {

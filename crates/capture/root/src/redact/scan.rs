@@ -21,6 +21,10 @@ pub(super) enum Form {
     Addresses,
 }
 
+/// A column of `/proc/interrupts` that counted nothing, and the blanks of the next one. A large
+/// machine has some sixty million bytes of them.
+const ZERO: &[u8; 11] = b"0          ";
+
 /// One pass over a text.
 pub(super) struct Scan<'a> {
     pub(super) map: &'a mut Map,
@@ -32,7 +36,12 @@ impl Scan<'_> {
     /// Replaces what is found.
     pub(super) fn run(&mut self, bytes: &mut [u8]) {
         let mut at = 0;
+        let zero_is_none = !self.known.has_start_of(1);
         while at < bytes.len() {
+            if zero_is_none && bytes[at..].starts_with(ZERO) {
+                at += ZERO.len();
+                continue;
+            }
             let start = run(&bytes[at..]).len();
             if start == 0 {
                 at += self.colons(bytes, at).max(1);
