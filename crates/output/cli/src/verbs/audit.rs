@@ -4,8 +4,9 @@
 use audit::Audit as Outcome;
 use catalogue::Catalogue;
 use machine::Machine;
+use report::Style;
 use report::findings::{Detail, Found};
-use setting::{Finding, Goal, Severity};
+use setting::{Finding, Goal, Observation, Severity};
 
 use crate::args::{Audit, Common};
 use crate::expected::{Ended, Expected};
@@ -18,7 +19,7 @@ pub(crate) fn run(common: &Common, audit: &Audit) -> Result<Ended, Expected> {
     let read = subject::read(&*source.root, &catalogue);
     let goal = Goal::from(audit.goal);
     let mut outcome = subject::audit(&read, &catalogue, goal);
-    select(&mut outcome, &read.machine, audit);
+    select(&mut outcome, &read.machine, audit)?;
     let unknown = &read.machine.unknown;
     let Outcome { settings, findings } = &outcome;
     if common.json {
@@ -43,14 +44,22 @@ fn known(catalogue: &Catalogue, id: &str) -> Result<(), Expected> {
 }
 
 /// Keeps what `--only` and `--device` name.
-fn select(outcome: &mut Outcome, machine: &Machine, asked: &Audit) {
+fn select(outcome: &mut Outcome, machine: &Machine, asked: &Audit) -> Result<(), Expected> {
     let wanted = |id: &String| asked.only.is_empty() || asked.only.contains(id);
     outcome.findings.retain(|finding| wanted(&finding.id));
     outcome.settings.retain(|observation| wanted(&observation.setting));
     if let Some(device) = &asked.device {
-        outcome.findings.retain(|finding| audit::is_about(finding, machine, device));
-        outcome.settings.retain(|observation| observation.device.as_ref() == Some(device));
+        let about = |finding: &Finding| audit::is_about(finding, machine, device);
+        let of = |observation: &Observation| observation.device.as_ref() == Some(device);
+        let is_there = outcome.findings.iter().any(about) || outcome.settings.iter().any(of);
+        // Nothing found about a device that is not there would sound as if all was well.
+        if !is_there && let Err(unknown) = report::near::draw(machine, device, &Style::default()) {
+            return Err(super::no_device(unknown));
+        }
+        outcome.findings.retain(about);
+        outcome.settings.retain(of);
     }
+    Ok(())
 }
 
 fn ended(findings: &[Finding], fail_on: Option<Severity>) -> Ended {

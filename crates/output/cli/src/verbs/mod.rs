@@ -23,3 +23,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended, Expected> {
         Some(Verb::Generate(generate)) => generate::run(generate),
     }
 }
+
+fn no_device(unknown: report::UnknownDevice) -> Expected {
+    Expected::usage(
+        format!("this machine has no device called {:?}", unknown.asked),
+        format!("name a drive, NIC, GPU or PCI address; there are {}", unknown.known),
+    )
+}
