@@ -15,6 +15,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use self::folders::{Folder, Folders};
+use crate::bounded::{Bounded, MOST};
 use crate::memory::parts;
 use crate::{OpenError, Question, Root, SMALL};
 
@@ -292,7 +293,10 @@ impl Root for DirRoot {
         let mut reader = BufReader::with_capacity(1 << 16, file);
         // A folder opens and cannot be read; a file that refuses should do so now.
         reader.fill_buf().map_err(|error| why_io(&error))?;
-        Ok(Box::new(reader))
+        if self.opener == Opener::Plain {
+            return Ok(Box::new(reader));
+        }
+        Ok(Box::new(Bounded::new(reader, MOST)))
     }
 
     fn list(&self, path: &str) -> Fact<Vec<String>> {

@@ -37,7 +37,8 @@ impl Record {
     /// read it.
     ///
     /// # Errors
-    /// The file is there and may not be replaced, or the file system refuses.
+    /// The file is there and may not be replaced, or the file system refuses. Nothing but a plain
+    /// file is ever replaced: a move over `/dev/null` would take it from everybody.
     pub fn save(
         &self,
         path: &Path,
@@ -45,9 +46,7 @@ impl Record {
         redactor: Option<&mut Redactor>,
         overwrite: Overwrite,
     ) -> io::Result<Written> {
-        if overwrite == Overwrite::Never && path.symlink_metadata().is_ok() {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
+        may_write(path, overwrite)?;
         let mut draft = Draft::new(path)?;
         let written = self.write(BufWriter::new(&mut draft.file), about, redactor)?;
         draft.publish(path, overwrite)?;
@@ -203,6 +202,16 @@ impl Writer<'_> {
         self.written.entries += 1;
         self.written.bytes += size;
         self.tar.append_data(&mut header, path, from)
+    }
+}
+
+fn may_write(path: &Path, overwrite: Overwrite) -> io::Result<()> {
+    match (path.symlink_metadata(), overwrite) {
+        (Err(_), _) => Ok(()),
+        (Ok(_), Overwrite::Never) => Err(io::ErrorKind::AlreadyExists.into()),
+        (Ok(there), Overwrite::Replace) if there.is_file() => Ok(()),
+        // A link is none either: /dev/stdout is one.
+        (Ok(_), Overwrite::Replace) => Err(io::Error::other("it is no plain file")),
     }
 }
 

@@ -109,7 +109,8 @@ impl Scan<'_> {
         let word = &bytes[at..];
         let skip = match &word[..start] {
             b"eui" | b"naa" | b"uuid" if word.get(start) == Some(&b'.') => start + 1,
-            b"wwn" if word[start..].starts_with(b"-0x") => start + 3,
+            // `nn-` and `pn-`: a Fibre Channel node and port in an NVMe controller's address.
+            b"wwn" | b"nn" | b"pn" if word[start..].starts_with(b"-0x") => start + 3,
             _ => return None,
         };
         let len = run(&word[skip..]).len();
@@ -280,6 +281,11 @@ mod tests {
             "eui.0025380a0b0c0d0e",
             "naa.5000c500a1b2c3d4",
             "wwn-0x5000c500a1b2c3d4",
+            "traddr=nn-0x200000109b5e1234:",
+            "host_traddr=pn-0x100000109b5e1235",
+            "DB01.Example.COM",
+            "/dev/mapper/vg_db01-root",
+            "x.example.com",
             "enx3cecef010203",
             "md0 : host db01:0",
             "nvme-SAMSUNG_S6XYNA0R123456_1",
