@@ -71,10 +71,14 @@ impl<'a> Dir<'a> {
         self.root.list(&self.path)
     }
 
-    /// The last part of a link's target: `driver -> ../../bus/pci/drivers/nvme` gives `nvme`.
+    /// The last part of a link's target: `driver -> ../../bus/pci/drivers/nvme` gives `nvme`. A link
+    /// to itself names nothing.
     pub fn link_name(&self, name: &str) -> Fact<String> {
         let target = self.root.link(&self.join(name))?;
         let last = target.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        if target == name {
+            return Err(Why::Failed("too many links".to_owned()));
+        }
         if last.is_empty() { Err(unparsed(&target)) } else { Ok(last.to_owned()) }
     }
 
@@ -97,4 +101,19 @@ pub fn text(root: &dyn Root, path: &str) -> Fact<String> {
 
 fn unparsed(text: &str) -> Why {
     Why::Unparsed(text.chars().take(80).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryRoot;
+
+    #[test]
+    fn a_link_to_itself_names_nothing() {
+        let mut root = MemoryRoot::new();
+        root.symlink("/a/driver", "driver").symlink("/b/driver", "../../drivers/driver");
+        let name = |folder: &str| Dir::new(&root, folder).link_name("driver");
+        assert_eq!(name("/a"), Err(Why::Failed("too many links".to_owned())));
+        assert_eq!(name("/b"), Ok("driver".to_owned()));
+    }
 }
