@@ -80,10 +80,14 @@ impl<'a> Dir<'a> {
         self.root.list(&self.path)
     }
 
-    /// The last part of a link's target: `driver -> ../../bus/pci/drivers/nvme` gives `nvme`.
+    /// The last part of a link's target: `driver -> ../../bus/pci/drivers/nvme` gives `nvme`. A link
+    /// to itself names nothing.
     pub fn link_name(&self, name: &str) -> Fact<String> {
         let target = self.root.link(&self.join(name))?;
         let last = target.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        if target == name {
+            return Err(Why::Failed("too many links".to_owned()));
+        }
         if last.is_empty() { Err(Why::unparsed(&target)) } else { Ok(last.to_owned()) }
     }
 
@@ -105,4 +109,19 @@ fn trimmed(bytes: Vec<u8>) -> Fact<String> {
     let text = String::from_utf8(bytes)
         .map_err(|error| Why::unparsed(&String::from_utf8_lossy(error.as_bytes())))?;
     Ok(text.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryRoot;
+
+    #[test]
+    fn a_link_to_itself_names_nothing() {
+        let mut root = MemoryRoot::new();
+        root.symlink("/a/driver", "driver").symlink("/b/driver", "../../drivers/driver");
+        let name = |folder: &str| Dir::new(&root, folder).link_name("driver");
+        assert_eq!(name("/a"), Err(Why::Failed("too many links".to_owned())));
+        assert_eq!(name("/b"), Ok("driver".to_owned()));
+    }
 }
