@@ -173,7 +173,7 @@ mod tests {
     fn hosts_and_users_of_mounts_are_replaced() {
         hides(
             mounts,
-            "alice@bighost:/home/x /a fuse.sshfs rw,user_id=1000 0 0\n\
+            "alice@bighost:/srv/x /a fuse.sshfs rw,user_id=1000 0 0\n\
              mds01.corp.example@tcp:/lus /b lustre rw 0 0\n\
              10.9.8.11@o2ib:10.9.8.12@o2ib1:/s /c lustre rw 0 0\n\
              mon1:6789,mon2:6789:/ /d ceph rw,name=dave,secret=AQDz== 0 0\n\

@@ -423,9 +423,11 @@ fn function(function: &machine::Function) -> Function {
     let names = &function.names;
     Function {
         address: function.address.to_string(),
-        class: has_class
-            .then(|| format!("{:02x}{:02x}{:02x}", class.base, class.sub, class.interface))
-            .unwrap_or_default(),
+        class: if has_class {
+            format!("{:02x}{:02x}{:02x}", class.base, class.sub, class.interface)
+        } else {
+            String::new()
+        },
         vendor: known(format!("{:04x}", function.vendor)),
         device: known(format!("{:04x}", function.device)),
         names: FunctionNames {
