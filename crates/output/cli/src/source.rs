@@ -81,22 +81,32 @@ fn look_for_file_systems(live: &LiveRoot) -> Result<(), Expected> {
     Ok(())
 }
 
-/// The description of a synthetic machine: `NAME`, or `NAME@1/8` for an eighth of its CPUs and
-/// queues.
+/// The description of a synthetic machine: `NAME`, or a description's own `FILE.toml`; `@1/8` after
+/// it gives an eighth of its CPUs and queues.
 pub(crate) fn machine(name: &str) -> Result<synthetic::Description, Expected> {
     let (name, share) = name.split_once('@').unwrap_or((name, "1/1"));
-    let text = synthetic::named(name).ok_or_else(|| {
-        let known: Vec<_> = synthetic::names().collect();
-        let what = format!("no synthetic machine is called {name:?}");
-        Expected::usage(what, format!("known are: {}", known.join(", ")))
-    })?;
-    let description = synthetic::parse(text)
+    let text = description(name)?;
+    let description = synthetic::parse(&text)
         .map_err(|error| Expected::usage(format!("{SYNTHETIC}{name}: {error}"), ""))?;
     let divisor: Option<u32> = share.strip_prefix("1/").and_then(|divisor| divisor.parse().ok());
     match divisor.filter(|divisor| *divisor > 0) {
         Some(divisor) => Ok(description.scaled(divisor)),
         None => Err(Expected::usage(format!("{share:?} is no share"), "a share is like 1/8")),
     }
+}
+
+fn description(name: &str) -> Result<String, Expected> {
+    if name.ends_with(".toml") {
+        return std::fs::read_to_string(name).map_err(|error| {
+            let what = format!("cannot read the description {name}: {error}");
+            Expected::precondition(what, "name a TOML file that describes a machine")
+        });
+    }
+    synthetic::named(name).map(str::to_owned).ok_or_else(|| {
+        let known: Vec<_> = synthetic::names().collect();
+        let what = format!("no synthetic machine is called {name:?}");
+        Expected::usage(what, format!("name a FILE.toml or one of: {}", known.join(", ")))
+    })
 }
 
 fn explain(error: OpenError) -> Expected {
