@@ -129,6 +129,21 @@ fn a_port_faster_than_its_slot_is_found() {
 }
 
 #[test]
+fn a_slow_link_that_carries_all_its_port_takes_in_is_little() {
+    let mut machine = made::healthy();
+    let nic = machine.functions.iter_mut().find(|function| function.class.base == 2).unwrap();
+    // 2.5 GT/s x4 carries 1 GB/s.
+    nic.link.as_mut().unwrap().speed = Ok(Transfers(25));
+    let at = nic.address;
+    assert_eq!(one(&machine, "pcie-link").severity, Severity::High);
+    let ports = machine.nics.iter_mut().filter(|nic| nic.function == Some(at));
+    ports.for_each(|nic| nic.speed = Ok(units::BitRate(1_000_000_000)));
+    let finding = one(&machine, "pcie-link");
+    assert_eq!(finding.severity, Severity::Low);
+    assert!(finding.because.contains("at most 125 MB/s"), "{}", finding.because);
+}
+
+#[test]
 fn payloads_are_judged_along_the_chain() {
     let mut machine = made::healthy();
     machine.functions.push(made::bridge(0x01, PortKind::Root, None));
