@@ -7,6 +7,14 @@ use anyhow::Result;
 use super::Complaints;
 use crate::project;
 
+/// What looks like somebody's and is nobody's, with the reason.
+const NOBODYS: [(&str, &str); 4] = [
+    ("8be4df61-93ca-11d2-aa0d-00e098032b8c", "EFI_GLOBAL_VARIABLE, UEFI specification 3.3"),
+    ("debian-kernel@lists.debian.org", "a list, in the version text of every Debian kernel"),
+    ("6.1.192.1", "a kernel's version in tests: four numbers that are no address"),
+    ("2.19.1.4", "a BIOS version in tests: four numbers that are no address"),
+];
+
 pub(super) fn check() -> Result<Complaints> {
     let mut complaints = Complaints::new();
     for file in project::files()?.iter().filter(|file| !file.ends_with("Cargo.lock")) {
@@ -28,6 +36,7 @@ fn is_part_of_detail(c: char) -> bool {
 fn detail(word: &str) -> Option<String> {
     let word = word.trim_matches(|c: char| matches!(c, ':' | '.' | '-' | '/'));
     let kind = match word {
+        _ if NOBODYS.iter().any(|(known, _)| *known == word) => return None,
         _ if is_mac(word) => "hardware address",
         _ if is_public_ip(word) => "public IP address",
         _ if is_mail(word) => "mail address",

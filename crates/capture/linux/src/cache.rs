@@ -102,7 +102,7 @@ fn shared(dir: &Dir<'_>, cpu: Cpu, online: &CpuSet) -> Option<CpuSet> {
 
 /// A size as the kernel prints it: `32768K`.
 pub(crate) fn parse_size(text: &str) -> Fact<Bytes> {
-    let unparsed = || Why::Unparsed(text.chars().take(80).collect());
+    let unparsed = || Why::unparsed(text);
     let (digits, shift) = match text.as_bytes().last() {
         Some(b'K') => (text.strip_suffix('K'), 10),
         Some(b'M') => (text.strip_suffix('M'), 20),

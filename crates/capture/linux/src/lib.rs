@@ -15,6 +15,8 @@
 //!
 //! It holds no opinion: whether a value is good is decided elsewhere.
 
+#![forbid(unsafe_code)]
+
 mod acpi;
 mod block;
 mod cache;

@@ -5,7 +5,7 @@
 //! machine's own interfaces give real drivers.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::process::Command;
 
 use machine::{Channels, Coalescing, Feature, Rings};
@@ -123,7 +123,49 @@ fn compare(root: &LiveRoot, name: &str) -> Result<(), Failed> {
     let on = |text: &str, key: &str| value(text, key) == Some("on");
     same("pause", &pause, &said.map(|text| (on(&text, "RX:"), on(&text, "TX:"))))?;
     compare_driver(root, name)?;
-    compare_features(root, name)
+    compare_features(root, name)?;
+    compare_said(root, name)
+}
+
+/// What `ethtool` prints, kept as a sosreport keeps it, answers as the kernel did.
+fn compare_said(live: &LiveRoot, name: &str) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let commands = folder.path().join("sos_commands/networking");
+    fs::create_dir_all(&commands)?;
+    fs::create_dir_all(folder.path().join("sys/class"))?;
+    let owned = || name.to_owned();
+    let questions = [
+        ("-l", Question::Channels(owned())),
+        ("-g", Question::Rings(owned())),
+        ("-c", Question::Coalescing(owned())),
+        ("-a", Question::Pause(owned())),
+        ("-k", Question::Features(owned())),
+        ("-i", Question::Driver(owned())),
+    ];
+    for (flag, _) in &questions {
+        let output = Command::new("ethtool").args([*flag, name]).output()?;
+        let text = [output.stderr, output.stdout].concat();
+        fs::write(commands.join(format!("ethtool_{flag}_{name}")), text)?;
+    }
+    let said = root::open(folder.path(), None)?.root;
+    for (flag, question) in questions {
+        let [asked, said] = [live.ask(&question), said.ask(&question)];
+        let title = format!("{name} {flag}");
+        if flag == "-k" {
+            same(&title, &said.map(|json| by_name(&json)), &asked.map(|json| by_name(&json)))?;
+        } else {
+            same(&title, &said, &asked)?;
+        }
+    }
+    Ok(())
+}
+
+/// Features in one order. What is asked for of a feature that nobody can change is not printed.
+fn by_name(json: &str) -> Option<Vec<Feature>> {
+    let mut features: Vec<Feature> = serde_json::from_str(json).ok()?;
+    features.sort_by(|a, b| a.name.cmp(&b.name));
+    features.iter_mut().filter(|f| f.fixed).for_each(|f| f.wanted = false);
+    Some(features)
 }
 
 fn compare_driver(root: &LiveRoot, name: &str) -> Result<(), Failed> {

@@ -55,7 +55,7 @@ impl<'a> Dir<'a> {
     /// A file's text as a value.
     pub fn parse<T: FromStr>(&self, name: &str) -> Fact<T> {
         let text = self.text(name)?;
-        text.parse().map_err(|_| unparsed(&text))
+        text.parse().map_err(|_| Why::unparsed(&text))
     }
 
     /// A file's text as a hexadecimal number, with or without `0x`.
@@ -63,7 +63,10 @@ impl<'a> Dir<'a> {
         let text = self.text(name)?;
         let digits = text.strip_prefix("0x").unwrap_or(&text);
         let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        plain.then(|| u32::from_str_radix(digits, 16).ok()).flatten().ok_or_else(|| unparsed(&text))
+        plain
+            .then(|| u32::from_str_radix(digits, 16).ok())
+            .flatten()
+            .ok_or_else(|| Why::unparsed(&text))
     }
 
     /// Names in it; nothing where it is missing.
@@ -79,7 +82,7 @@ impl<'a> Dir<'a> {
         if target == name {
             return Err(Why::Failed("too many links".to_owned()));
         }
-        if last.is_empty() { Err(unparsed(&target)) } else { Ok(last.to_owned()) }
+        if last.is_empty() { Err(Why::unparsed(&target)) } else { Ok(last.to_owned()) }
     }
 
     /// Its path with links resolved.
@@ -95,12 +98,8 @@ impl<'a> Dir<'a> {
 pub fn text(root: &dyn Root, path: &str) -> Fact<String> {
     let bytes = root.read(path)?;
     let text = String::from_utf8(bytes)
-        .map_err(|error| unparsed(&String::from_utf8_lossy(error.as_bytes())))?;
+        .map_err(|error| Why::unparsed(&String::from_utf8_lossy(error.as_bytes())))?;
     Ok(text.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
-}
-
-fn unparsed(text: &str) -> Why {
-    Why::Unparsed(text.chars().take(80).collect())
 }
 
 #[cfg(test)]

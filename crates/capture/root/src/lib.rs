@@ -31,6 +31,7 @@ mod question;
 mod recorder;
 mod redact;
 mod root;
+mod said;
 
 pub use capture::{About, FormatError, Overwrite, Written};
 pub use dir::{Dir, text};

@@ -123,7 +123,7 @@ fn write_node(tree: &mut Tree, description: &Description, topology: &Topology, n
     }
 }
 
-/// `Node 1 MemTotal:         256880 kB`: `"%sNode %d %-15s%8lu kB"`.
+/// `Node 1 MemTotal:         256880 kB`: the name and its spaces are 16 wide.
 fn node_meminfo(description: &Description, node: u32) -> String {
     let total = kib(description, node);
     let free = total / 100 * description.memory.free_percent;
@@ -139,7 +139,7 @@ fn node_meminfo(description: &Description, node: u32) -> String {
         ("AnonPages", (total - free) / 8),
     ];
     for (name, kib) in lines {
-        let _ = writeln!(text, "Node {node} {:<15}{kib:>8} kB", format!("{name}:"));
+        let _ = writeln!(text, "Node {node} {:<16}{kib:>8} kB", format!("{name}:"));
     }
     for name in ["HugePages_Total", "HugePages_Free", "HugePages_Surp"] {
         let _ = writeln!(text, "Node {node} {:<16}{:>5}", format!("{name}:"), 0);

@@ -12,6 +12,8 @@
 //! node, a link below its best) is one file in `rules/`. Words about cost and effect come from the
 //! catalogue in both cases.
 
+#![forbid(unsafe_code)]
+
 mod context;
 mod devices;
 mod draft;
@@ -24,8 +26,6 @@ mod tags;
 mod wishes;
 mod words;
 
-#[cfg(test)]
-mod bench_machine;
 #[cfg(test)]
 mod tests;
 
@@ -75,7 +75,11 @@ pub fn audit(subject: &Subject<'_>) -> Audit {
 /// device (a drive, its controller, the PCI function under both, with or without `/dev/`).
 /// Findings about the machine as a whole speak of no device.
 pub fn is_about(finding: &Finding, machine: &Machine, device: &str) -> bool {
+    finding.devices.iter().any(|name| is_same(machine, name, device))
+}
+
+/// Whether two names are of one device, as [`is_about`] compares them.
+pub fn is_same(machine: &Machine, name: &str, device: &str) -> bool {
     let device = device.strip_prefix("/dev/").unwrap_or(device);
-    let aliases = devices::aliases(machine, device);
-    finding.devices.iter().any(|name| name == device || aliases.contains(name))
+    name == device || devices::aliases(machine, device).contains(name)
 }

@@ -4,9 +4,16 @@
 use std::cmp::Ordering;
 
 use machine::Why;
+use units::{Bytes, NodeId};
 
 /// The longest evidence text, in characters.
-const LONGEST: usize = 200;
+const LONGEST: usize = 1000;
+
+/// The line of a node's meminfo that tells its memory, as evidence: file and text.
+pub(crate) fn meminfo(node: NodeId, memory: Bytes) -> (String, String) {
+    let path = format!("/sys/devices/system/node/node{node}/meminfo");
+    (path, format!("Node {node} MemTotal:       {:>8} kB", memory.0 / 1024))
+}
 
 /// Up to three names in full, else the first two and how many more there are.
 pub(crate) fn names(names: &[String]) -> String {
@@ -112,7 +119,7 @@ mod tests {
 
     #[test]
     fn long_text_is_cut_between_letters() {
-        assert_eq!(cut(&"ä".repeat(300)).chars().count(), LONGEST + 1);
+        assert_eq!(cut(&"ä".repeat(LONGEST + 9)).chars().count(), LONGEST + 1);
         assert_eq!(cut("short\n"), "short");
     }
 }

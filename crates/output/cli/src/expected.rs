@@ -76,6 +76,15 @@ impl Expected {
     }
 }
 
+impl From<report::UnknownDevice> for Expected {
+    fn from(unknown: report::UnknownDevice) -> Self {
+        Self::usage(
+            format!("this machine has no device called {:?}", unknown.asked),
+            format!("name a drive, NIC, GPU or PCI address; there are {}", unknown.known),
+        )
+    }
+}
+
 impl From<std::io::Error> for Expected {
     /// Writing the answer failed.
     fn from(error: std::io::Error) -> Self {

@@ -16,7 +16,8 @@ pub struct UnknownDevice {
 }
 
 impl UnknownDevice {
-    pub(crate) fn of(machine: &Machine, asked: &str) -> Self {
+    /// The error for a name, with the names that there are.
+    pub fn of(machine: &Machine, asked: &str) -> Self {
         let drives = machine.drives.iter().map(|drive| drive.name.as_str());
         let nics = machine.nics.iter().map(|nic| nic.name.as_str());
         let gpus = machine.gpus.iter().map(|gpu| gpu.name.as_str());

@@ -131,9 +131,7 @@ fn aer_totals(dir: &Dir<'_>, files: &Files) -> Fact<(u64, u64, u64)> {
 pub(crate) fn parse_total(text: &str, key: &str) -> Fact<u64> {
     let mut lines = text.lines().filter_map(|line| line.trim().rsplit_once(' '));
     let total = lines.find(|(name, _)| name.trim() == key).map(|(_, total)| total);
-    total
-        .and_then(|total| total.parse().ok())
-        .ok_or_else(|| Why::Unparsed(text.chars().take(80).collect()))
+    total.and_then(|total| total.parse().ok()).ok_or_else(|| Why::unparsed(text))
 }
 
 #[cfg(test)]

@@ -70,6 +70,9 @@ struct OddText {
     link: Option<Why>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     resolve: Option<Why>,
+    /// Why `..` leads nowhere from here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    climb: Option<Why>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mode: Option<Fact<u32>>,
 }

@@ -107,6 +107,7 @@ impl OddText {
             list: list.or(self.list.map(Err)),
             link: self.link,
             resolve: self.resolve,
+            climb: self.climb,
             mode: self.mode,
         }
     }

@@ -231,14 +231,14 @@ mod property {
     use super::*;
 
     fn path() -> impl Strategy<Value = String> {
-        // `x/..` where `x` is no folder is not recorded: nobody asks that.
-        proptest::collection::vec("[abc]", 1..5).prop_map(|parts| format!("/{}", parts.join("/")))
+        proptest::collection::vec("[abc]|\\.\\.", 1..5)
+            .prop_map(|parts| format!("/{}", parts.join("/")))
     }
 
     fn tree() -> impl Strategy<Value = MemoryRoot> {
         let literal =
             || proptest::collection::vec("[abc]", 1..4).prop_map(|p| format!("/{}", p.join("/")));
-        let entry = (literal(), 0..5, "(/|\\.\\./|)[abc](/[abc])?", 0_u32..0o1000);
+        let entry = (literal(), 0..5, "(/|\\.\\./|)[abc](/[abc]|/\\.\\.){0,2}", 0_u32..0o1000);
         proptest::collection::vec(entry, 0..12).prop_map(|entries| {
             let mut root = MemoryRoot::new();
             for (path, kind, text, mode) in entries {

@@ -231,6 +231,7 @@ fn odd(said: &Said, shape: Shape) -> OddText {
             _ => None,
         },
         resolve: said.refusal.as_deref().cloned(),
+        climb: said.climb.as_deref().cloned(),
         mode: match mode {
             Some(Ok(_)) if shows_mode => None,
             Some(Err(Why::Absent)) if !shows_mode => None,

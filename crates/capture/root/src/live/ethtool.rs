@@ -205,8 +205,9 @@ mod tests {
         assert_eq!(rings, expected);
     }
 
-    /// The answer of Linux 6.18 for a virtio device, as `strace` shows it: adaptive values are
-    /// single bytes.
+    /// Attributes made by hand: adaptive values are single bytes and times are words
+    /// (`coalesce_fill_reply`, net/ethtool/coalesce.c). What the kernel really sends is compared
+    /// with `ethtool` by the trials of network devices.
     #[test]
     fn coalescing_and_pause_mix_widths() {
         let mut bytes = numbers(&[(2, 8), (3, 1)]);

@@ -48,6 +48,8 @@ pub(crate) struct Odd {
     pub(crate) list: Option<Fact<Vec<String>>>,
     pub(crate) link: Option<Why>,
     pub(crate) resolve: Option<Why>,
+    /// Why `..` leads nowhere from here.
+    pub(crate) climb: Option<Why>,
     pub(crate) mode: Option<Fact<u32>>,
 }
 
@@ -287,6 +289,9 @@ impl MemoryRoot {
         while let Some(name) = pending.pop() {
             let here = done.last().map_or(self.top, |(_, index)| *index);
             if name == ".." {
+                if let Some(why) = self.odd(here, |odd| odd.climb.as_ref()) {
+                    return Err(why.clone());
+                }
                 match self.at(here) {
                     Entry::Folder { .. } => done.pop(),
                     Entry::Refused(why) => return Err(why.clone()),

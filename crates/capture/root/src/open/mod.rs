@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::archive::{self, Limits};
-use crate::{About, ArchiveOpenError, DirRoot, MemoryRoot, OpenError, Root, capture};
+use crate::{About, ArchiveOpenError, DirRoot, MemoryRoot, OpenError, Root, capture, said};
 
 /// Folders between what is opened and a root below it.
 const DEPTH: usize = 6;
@@ -36,6 +36,9 @@ impl std::fmt::Debug for Opened {
 /// there, or the end of it.
 ///
 /// A root is a folder that holds `sys/devices`, `sys/class`, `proc/cpuinfo` or `proc/interrupts`.
+/// Where it is no capture, what `ethtool` printed answers for it: in the files of a sosreport
+/// (`sos_commands/networking/ethtool_-l_eth0` beside `sys`), or in the sections of a
+/// `say/ethtool.txt` beside a root called `tree`.
 ///
 /// # Errors
 /// Nothing is there, the archive is refused, or there is no machine, or several and none named.
@@ -68,7 +71,7 @@ fn open_folder(path: &Path, which: Option<&str>) -> Result<Opened, OpenError> {
         // The folder is a /sys itself.
         let above = path.canonicalize().ok().and_then(|path| Some(path.parent()?.to_owned()));
         if let Some(above) = above.filter(|above| above.join("sys/class").exists()) {
-            let root = Box::new(DirRoot::open(&above)?);
+            let root = with_answers(DirRoot::open(&above)?, &above);
             return Ok(Opened { root, name: String::new(), about: None, skipped: 0 });
         }
     }
@@ -78,7 +81,19 @@ fn open_folder(path: &Path, which: Option<&str>) -> Result<Opened, OpenError> {
         let below = open_folder(&path.join(&name), None)?;
         return Ok(Opened { name, ..below });
     }
-    Ok(Opened { root: Box::new(root), name, about: None, skipped: 0 })
+    Ok(Opened { root: with_answers(root, path), name, about: None, skipped: 0 })
+}
+
+/// Adds what tools said, which lies in the root's folder or beside it.
+fn with_answers(root: DirRoot, path: &Path) -> Box<dyn Root> {
+    let path = path.canonicalize().unwrap_or_default();
+    let above = path.parent().and_then(|above| DirRoot::open(above).ok());
+    let name = path.file_name().and_then(|name| name.to_str());
+    let answers = match (above, name) {
+        (Some(above), Some(name)) => said::gather(&above, name),
+        _ => said::gather(&root, ""),
+    };
+    said::over(Box::new(root), answers)
 }
 
 fn open_tree(
@@ -94,9 +109,13 @@ fn open_tree(
         return Ok(Opened { root: Box::new(tree), name: String::new(), about, skipped });
     }
     let name = choose(roots(&tree), path, which)?;
+    let answers = said::gather(&tree, &name);
     let below = tree.below(&name).map_err(|_| OpenError::NoRoot(path.to_owned()))?;
     let (below, about) = capture::restore(below).map_err(|error| refused(error.into()))?;
-    Ok(Opened { root: Box::new(below), name, about, skipped })
+    let root: Box<dyn Root> = Box::new(below);
+    // A capture holds all answers that there were.
+    let root = if about.is_some() { root } else { said::over(root, answers) };
+    Ok(Opened { root, name, about, skipped })
 }
 
 /// Roots in a tree, by where they lie; one alone where the top is one.

@@ -4,6 +4,7 @@
 use std::fs;
 
 use super::*;
+use crate::{Overwrite, Question, Recorder};
 
 fn tree(prefixes: &[&str]) -> MemoryRoot {
     let mut root = MemoryRoot::new();
@@ -85,4 +86,83 @@ fn a_sys_itself_and_what_is_no_machine() {
             text.display()
         )
     );
+}
+
+/// What `ethtool -a` prints, and the answer that it is.
+const PAUSE: &str = "Pause parameters for eth0:\nAutonegotiate:\ton\nRX:\t\toff\nTX:\t\ton\n";
+const ANSWER: &str = "[false,true]";
+
+fn pause() -> Question {
+    Question::Pause("eth0".to_owned())
+}
+
+#[test]
+fn what_ethtool_printed_beside_a_root_answers_for_it() {
+    for (prefix, file, text) in [
+        ("", "/sos_commands/networking/ethtool_-a_eth0", PAUSE.to_owned()),
+        ("/sosreport-x", "/sosreport-x/sos_commands/networking/ethtool_-a_eth0", PAUSE.to_owned()),
+        ("/tree", "/say/ethtool.txt", format!("== ethtool -a eth0\n{PAUSE}")),
+        ("/a/tree", "/a/say/ethtool.txt", format!("== ethtool -a eth0\n{PAUSE}")),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tree = tree(&[prefix]);
+        tree.file(file, &text);
+        let archive = archive(&tree, folder.path());
+        let files = folder.path().join("files");
+        // A root can be named itself, by a path that is not straight, and by its /sys.
+        let root = files.join(prefix.trim_start_matches('/'));
+        let crooked = root.join("proc/..");
+        fs::create_dir_all(root.join("sys/bus")).unwrap();
+        fs::create_dir_all(root.join("sys/devices")).unwrap();
+        for path in [archive, files, crooked, root.join("sys"), root] {
+            let opened = open(&path, None).unwrap();
+            assert_eq!(opened.root.ask(&pause()).as_deref(), Ok(ANSWER), "{}", path.display());
+            assert_eq!(opened.root.ask(&Question::User), Err(machine::Why::Absent));
+            assert_eq!(opened.root.read("/sys/class/dmi/id/name").unwrap(), prefix.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn of_several_machines_each_has_its_own_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut several = tree(&["/one", "/two"]);
+    several.file("/one/sos_commands/networking/ethtool_-a_eth0", PAUSE);
+    let archive = archive(&several, folder.path());
+    for path in [archive, folder.path().join("files")] {
+        let ask = |which| open(&path, Some(which)).unwrap().root.ask(&pause());
+        assert_eq!(ask("one").as_deref(), Ok(ANSWER));
+        assert_eq!(ask("two"), Err(machine::Why::Absent));
+    }
+}
+
+#[test]
+fn a_capture_answers_by_itself() {
+    let mut machine = tree(&[""]);
+    machine.answer(pause(), Err(machine::Why::Denied));
+    let recorder = Recorder::new(&machine);
+    recorder.read("/proc/cpuinfo").unwrap();
+    recorder.ask(&pause()).unwrap_err();
+    let record = recorder.into_record();
+    let folder = tempfile::tempdir().unwrap();
+    let capture = folder.path().join("capture");
+    record.save(&capture, &About::default(), None, Overwrite::Never).unwrap();
+    let tree = folder.path().join("tree");
+    fs::create_dir_all(tree.join("sos_commands/networking")).unwrap();
+    let file = File::open(&capture).unwrap();
+    tar::Archive::new(zstd::Decoder::new(file).unwrap()).unpack(&tree).unwrap();
+    fs::write(tree.join("sos_commands/networking/ethtool_-a_eth0"), PAUSE).unwrap();
+    fs::create_dir(folder.path().join("say")).unwrap();
+    let sections = format!("== ethtool -a eth0\n{PAUSE}");
+    fs::write(folder.path().join("say/ethtool.txt"), sections).unwrap();
+    let packed = folder.path().join("packed");
+    let mut builder = tar::Builder::new(File::create(&packed).unwrap());
+    builder.append_dir_all("tree", &tree).unwrap();
+    builder.append_dir_all("say", folder.path().join("say")).unwrap();
+    builder.finish().unwrap();
+    for path in [tree.as_path(), folder.path(), &packed] {
+        let opened = open(path, None).unwrap();
+        assert!(opened.about.is_some(), "{}", path.display());
+        assert_eq!(opened.root.ask(&pause()), Err(machine::Why::Denied));
+    }
 }

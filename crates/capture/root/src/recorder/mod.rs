@@ -74,9 +74,13 @@ impl<'a> Recorder<'a> {
     /// Keeps the links that lead from a path to its place, or to nowhere.
     fn keep_links(&self, path: &str, place: &Fact<u32>, links: usize) {
         let Some((above, name)) = split(path) else {
-            // `x/..`: replaying it walks through `x`.
-            if let Some((above, _)) = path.rsplit_once('/') {
-                let _ = self.place_within(above, links - 1);
+            // `x/..`: replaying it walks through `x`, which may be known without letting anybody
+            // through: a file, or a folder that may not be searched.
+            if let Some((above, name)) = path.trim_end_matches('/').rsplit_once('/') {
+                let from = self.place_within(above, links - 1);
+                if let (Ok(from), "..", Err(why)) = (from, name, place) {
+                    self.record().keep_climb(from, why);
+                }
             }
             return;
         };

@@ -40,6 +40,8 @@ pub(crate) struct Said {
     pub(crate) mode: Option<Box<Fact<u32>>>,
     /// Why a path that ends here led nowhere.
     pub(crate) refusal: Option<Box<Why>>,
+    /// Why `..` led nowhere from here.
+    pub(crate) climb: Option<Box<Why>>,
     /// Whether `resolve` found it.
     pub(crate) is_there: bool,
 }
@@ -278,6 +280,11 @@ impl Record {
         if let Some(why) = why.filter(|why| **why != Why::Absent) {
             self.said_mut(node).refusal.get_or_insert_with(|| Box::new(why.clone()));
         }
+    }
+
+    /// Keeps why `..` led nowhere from here.
+    pub(super) fn keep_climb(&mut self, node: u32, why: &Why) {
+        self.said_mut(node).climb.get_or_insert_with(|| Box::new(why.clone()));
     }
 
     pub(super) fn mode(&self, node: u32) -> Option<Fact<u32>> {

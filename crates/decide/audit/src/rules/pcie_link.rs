@@ -22,8 +22,16 @@ struct Pace {
 }
 
 impl Pace {
+    /// As people say it: `Gen5 x4`.
+    fn generation(self) -> String {
+        match self.speed.generation() {
+            Some(number) => format!("Gen{number} x{}", self.width),
+            None => self.to_string(),
+        }
+    }
+
     fn rate(self) -> ByteRate {
-        ByteRate(self.speed.lane_rate().0 * f64::from(self.width))
+        self.speed.rate(self.width)
     }
 }
 
@@ -155,7 +163,13 @@ fn trained_low(
         function,
         link,
         severity,
-        format!("{{devices}}: link runs at {now} of {best}"),
+        format!(
+            "{{devices}}: link runs at {}, both ends can do {}: {} instead of {}",
+            now.generation(),
+            best.generation(),
+            now.rate(),
+            best.rate()
+        ),
     )
     .confidence(confidence)
     .values(now.to_string(), best.to_string())
@@ -204,7 +218,11 @@ fn too_narrow(
          carries {} a direction before protocol overhead",
         best.rate()
     );
-    let title = format!("{{devices}}: the slot ({best}) carries less than the port's line rate");
+    let title = format!(
+        "{{devices}}: the slot ({}, {}) carries less than the ports' line rate",
+        best.generation(),
+        best.rate()
+    );
     let draft = base(context, function, link, Severity::Medium, title)
         .values(best.to_string(), own.to_string())
         .because(because)
@@ -216,10 +234,7 @@ fn too_narrow(
 fn line_rate(context: &Context<'_>, function: &Function) -> u64 {
     let on_card = |nic: &&Nic| {
         nic.kind == NicKind::Physical
-            && nic.function.is_some_and(|at| {
-                (at.domain, at.bus, at.device)
-                    == (function.address.domain, function.address.bus, function.address.device)
-            })
+            && nic.function.is_some_and(|at| at.card() == function.address.card())
     };
     let ports = context.machine.nics.iter().filter(on_card);
     ports

@@ -18,7 +18,7 @@ pub(crate) fn run(common: &Common, audit: &Audit) -> Result<Ended, Expected> {
     let read = subject::read(&*source.root, &catalogue);
     let goal = Goal::from(audit.goal);
     let mut outcome = subject::audit(&read, &catalogue, goal);
-    select(&mut outcome, &read.machine, audit);
+    select(&mut outcome, &read.machine, audit)?;
     let unknown = &read.machine.unknown;
     let Outcome { settings, findings } = &outcome;
     if common.json {
@@ -42,15 +42,29 @@ fn known(catalogue: &Catalogue, id: &str) -> Result<(), Expected> {
     }
 }
 
-/// Keeps what `--only` and `--device` name.
-fn select(outcome: &mut Outcome, machine: &Machine, asked: &Audit) {
+/// Keeps what `--only` and `--device` name. A device that is not there is an error: silence would
+/// be a clean bill of health.
+fn select(outcome: &mut Outcome, machine: &Machine, asked: &Audit) -> Result<(), Expected> {
+    if let Some(device) = &asked.device {
+        of_device(outcome, machine, device)?;
+    }
     let wanted = |id: &String| asked.only.is_empty() || asked.only.contains(id);
     outcome.findings.retain(|finding| wanted(&finding.id));
     outcome.settings.retain(|observation| wanted(&observation.setting));
-    if let Some(device) = &asked.device {
-        outcome.findings.retain(|finding| audit::is_about(finding, machine, device));
-        outcome.settings.retain(|observation| observation.device.as_ref() == Some(device));
+    Ok(())
+}
+
+fn of_device(outcome: &mut Outcome, machine: &Machine, device: &str) -> Result<(), Expected> {
+    outcome.findings.retain(|finding| audit::is_about(finding, machine, device));
+    outcome.settings.retain(|observation| {
+        observation.device.as_ref().is_some_and(|name| audit::is_same(machine, name, device))
+    });
+    let is_silent = outcome.findings.is_empty() && outcome.settings.is_empty();
+    let name = device.strip_prefix("/dev/").unwrap_or(device);
+    if is_silent && machine.near(name).is_none() {
+        return Err(report::UnknownDevice::of(machine, device).into());
     }
+    Ok(())
 }
 
 fn ended(findings: &[Finding], fail_on: Option<Severity>) -> Ended {

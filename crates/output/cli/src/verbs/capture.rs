@@ -20,6 +20,9 @@ pub(crate) fn run(common: &Common, capture: &Capture) -> Result<Ended, Expected>
     let source = source::open(common)?;
     let recorder = Recorder::new(&*source.root);
     let read = subject::read(&recorder, &catalogue);
+    if let (Some(redactor), Ok(name)) = (redactor.as_mut(), &read.machine.host.name) {
+        redactor.add_secret(name);
+    }
     let about = about(&source, &read.machine, redactor.is_some());
     let overwrite = if capture.force { Overwrite::Replace } else { Overwrite::Never };
     let written = recorder

@@ -33,22 +33,15 @@ fn draw(machine: &Machine, common: &Common, topology: &Topology) -> Result<Strin
         return Ok(report::lanes::draw(machine, &style));
     }
     if let Some(device) = irqs {
-        return report::irqs::draw(machine, device, &style).map_err(no_device);
+        return report::irqs::draw(machine, device, &style).map_err(Expected::from);
     }
     if let Some(device) = near {
-        return report::near::draw(machine, device, &style).map_err(no_device);
+        return report::near::draw(machine, device, &style).map_err(Expected::from);
     }
     if let Some([a, b]) = path.as_deref() {
-        return report::path::draw(machine, a, b, &style).map_err(no_device);
+        return report::path::draw(machine, a, b, &style).map_err(Expected::from);
     }
     Ok(report::topology::draw(machine, &style))
-}
-
-fn no_device(unknown: report::UnknownDevice) -> Expected {
-    Expected::usage(
-        format!("this machine has no device called {:?}", unknown.asked),
-        format!("name a drive, NIC, GPU or PCI address; there are {}", unknown.known),
-    )
 }
 
 fn picture(machine: &Machine, file: &Path) -> Result<Ended, Expected> {

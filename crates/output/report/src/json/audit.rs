@@ -56,6 +56,8 @@ pub struct AuditFinding {
     pub setting: String,
     /// The device; null for the machine or for several.
     pub device: Option<String>,
+    /// Every device that it is about, in natural order; empty for the machine.
+    pub devices: Vec<String>,
     /// `high`, `medium`, `low`, `note`.
     pub severity: String,
     /// `sure`, `likely`, `unsure`.
@@ -144,6 +146,7 @@ fn finding(finding: &Finding) -> AuditFinding {
         id: finding.id.clone(),
         setting: finding.id.clone(),
         device: finding.device.clone(),
+        devices: finding.devices.clone(),
         severity: severity(finding.severity).to_owned(),
         confidence: confidence(finding.confidence).to_owned(),
         observed: finding.observed.clone(),

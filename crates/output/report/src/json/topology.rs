@@ -41,7 +41,7 @@ pub struct Topology {
     pub nics: Vec<Nic>,
     /// GPUs and accelerators.
     pub gpus: Vec<Gpu>,
-    /// Interrupts that a device raises, by number.
+    /// Every interrupt that has a number; its device is null where none raises it.
     pub irqs: Vec<Interrupt>,
     /// PCI Express lanes by root complex.
     pub lanes: Vec<Lanes>,
@@ -86,9 +86,9 @@ pub struct Package {
     pub dies: usize,
     /// NUMA nodes whose CPUs it holds.
     pub nodes: usize,
-    /// Cores with a thread known to be in it.
+    /// Cores with a thread online in it.
     pub cores: usize,
-    /// Threads known to be in it.
+    /// Threads online in it.
     pub threads: usize,
 }
 
@@ -364,7 +364,7 @@ fn cpu_sets(machine: &Machine) -> CpuSets {
 
 fn packages(machine: &Machine) -> Vec<Package> {
     let mut packages: BTreeMap<PackageId, Vec<&machine::Thread>> = BTreeMap::new();
-    for thread in &machine.cpus.threads {
+    for thread in machine.cpus.threads.iter().filter(|thread| thread.online) {
         if let Ok(id) = thread.package {
             packages.entry(id).or_default().push(thread);
         }

@@ -7,8 +7,10 @@
 
 mod dcb;
 mod ethtool;
+#[expect(unsafe_code, reason = "SIOCETHTOOL takes a pointer to a buffer of ours")]
 mod ioctl;
 mod netlink;
+#[expect(unsafe_code, reason = "NVME_IOCTL_ADMIN_CMD takes a pointer to a buffer of ours")]
 mod nvme;
 
 use machine::{Fact, Why};

@@ -110,7 +110,7 @@ fn cpus(dir: &Dir<'_>, name: &str) -> Fact<CpuSet> {
             (text, set)
         }
     };
-    set.map_err(|_| Why::Unparsed(text.chars().take(80).collect()))
+    set.map_err(|_| Why::unparsed(&text))
 }
 
 /// A name without a word (`eth0`) is the traffic of a NIC with one vector, and the link changes of
