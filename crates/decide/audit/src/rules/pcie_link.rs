@@ -249,8 +249,7 @@ fn spare(context: &Context<'_>, function: &Function, now: Pace) -> Option<ByteRa
 fn ports<'a>(context: &Context<'a>, function: &Function) -> impl Iterator<Item = &'a Nic> {
     let card = function.address.card();
     let on_card = move |nic: &&Nic| {
-        nic.kind == NicKind::Physical
-            && nic.function.is_some_and(|at| at.card() == card)
+        nic.kind == NicKind::Physical && nic.function.is_some_and(|at| at.card() == card)
     };
     context.machine.nics.iter().filter(on_card)
 }
