@@ -103,7 +103,7 @@ pub(crate) fn said(objects: &[Object], document: &Document) -> Facts {
     for object in objects {
         match object.kind.as_str() {
             "Package" => {
-                facts.say(format!("package {}", object.index), cores_in(objects, &own(object)))
+                facts.say(format!("package {}", object.index), cores_in(objects, &own(object)));
             }
             "NUMANode" => {
                 let bytes = object.attribute("local_memory").unwrap_or("-");
