@@ -7,15 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
 
-use root::Root;
 use serde_json::Value;
 use support::{Failed, Trial, failed, trial};
-use synthetic::Entry;
 use toml::{Table, Value as Toml};
 
 const BASE: &str = "healthy-two-socket";
