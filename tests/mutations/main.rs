@@ -35,11 +35,12 @@ const MACHINES: [&str; 7] = [
 ];
 
 /// The captures among `trees` that hold one machine each and differ most from each other.
-const TREES: [&str; 6] = [
+// Not hwloc-offline-cpu0-node0: its authors took CPUs away in /sys alone, so that /proc/cpuinfo, which
+// stands in where /sys is gone, rightly says something else.
+const TREES: [&str; 5] = [
     "dell-2x-l5640",
     "hwloc-32em64t-2n8c+dax+nvme+mic+dimms",
     "hwloc-48amd64-4pa2n6c-sparse",
-    "hwloc-offline-cpu0-node0",
     "vm-kvm-q35-12vcpu",
     "vm-offline-cpus",
 ];
