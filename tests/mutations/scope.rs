@@ -366,8 +366,8 @@ fn of_path(path: &str) -> Scope {
     }
     // The last PCI function on the way, and what is below it; ports above are not concerned.
     let parts: Vec<&str> = path.split('/').collect();
-    let is_function = |part: &&str| part.parse::<PciAddress>().is_ok();
-    let from = parts.iter().rposition(|part| is_function(&part)).unwrap_or(0);
+    let is_function = |part: &str| part.parse::<PciAddress>().is_ok();
+    let from = parts.iter().rposition(|part| is_function(part)).unwrap_or(0);
     let devices = parts.iter().skip(from).map(|part| part.to_string()).collect();
     Scope { devices, ..Scope::default() }
 }

@@ -27,10 +27,12 @@ impl Facts {
 /// A difference that is no mistake: (machine, start of what it is about, reason).
 pub(crate) type Excuse = (&'static str, &'static str, &'static str);
 
-/// What the tool says and the document does not, and the other way round.
+/// What the tool says and the document does not, and the other way round. A tool that says `?` of
+/// a thing cannot tell.
 pub(crate) fn differences(tool: &str, said: &Facts, ours: &Facts) -> Vec<String> {
     let all: BTreeSet<&String> = said.0.keys().chain(ours.0.keys()).collect();
-    let differs = |about: &&String| said.0.get(*about) != ours.0.get(*about);
+    let differs =
+        |about: &&String| !said.is(about, "?") && said.0.get(*about) != ours.0.get(*about);
     let text = |about: &String| {
         let of = |facts: &Facts| facts.0.get(about).map_or("nothing", String::as_str).to_owned();
         format!("{about}: {tool} says {}, the document {}", of(said), of(ours))

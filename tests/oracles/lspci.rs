@@ -32,8 +32,8 @@ fn function(block: &str, facts: &mut Facts) {
     let interface = head.split_once("(prog-if ").and_then(|(_, rest)| rest.get(..2));
     facts.say(format!("{address} class"), format!("{class}{}", interface.unwrap_or("00")));
     let ids = head.split('[').filter_map(|part| part.split(']').next());
-    let ids = ids.filter(|id| id.len() == 9 && id.as_bytes().get(4) == Some(&b':'));
-    facts.say(format!("{address} ids"), ids.last().unwrap_or_default());
+    let mut ids = ids.filter(|id| id.len() == 9 && id.as_bytes().get(4) == Some(&b':'));
+    facts.say(format!("{address} ids"), ids.next_back().unwrap_or_default());
     let field = |name: &str| {
         let mut lines = block.lines().map(str::trim);
         lines.find_map(|line| line.strip_prefix(name)).map(|rest| rest.trim().to_owned())

@@ -103,7 +103,7 @@ pub(crate) fn said(objects: &[Object], document: &Document) -> Facts {
     for object in objects {
         match object.kind.as_str() {
             "Package" => {
-                facts.say(format!("package {}", object.index), cores_in(objects, &own(object)))
+                facts.say(format!("package {}", object.index), cores_in(objects, &own(object)));
             }
             "NUMANode" => {
                 let bytes = object.attribute("local_memory").unwrap_or("-");
@@ -139,7 +139,14 @@ fn function(object: &Object, nodes: &[&Object], facts: &mut Facts) {
     let Some(address) = object.attribute("pci_busid") else { return };
     let kind = object.attribute("pci_type").unwrap_or_default();
     let kind = kind.split(" [").take(2).collect::<Vec<_>>().join(" ");
-    facts.say(format!("{address} kind"), kind.trim_end_matches(']'));
+    // What lstopo cannot read is zeros to it.
+    let known =
+        |text: &str| if text.trim_matches(['0', ':']).is_empty() { "?" } else { text }.to_owned();
+    facts.say(format!("{address} class"), known(kind.get(..4).unwrap_or_default()));
+    facts.say(
+        format!("{address} ids"),
+        known(kind.get(5..).unwrap_or_default().trim_end_matches(']')),
+    );
     let touches =
         |node: &&&Object| node.cpus.as_ref().is_some_and(|own| !own.is_disjoint(&object.above));
     let local: Vec<&str> = nodes.iter().filter(touches).map(|node| node.index.as_str()).collect();
@@ -168,11 +175,11 @@ pub(crate) fn ours(document: &Document) -> Facts {
         facts.say(format!("L3 {cpus:?}"), cache["bytes"].as_u64().unwrap_or(0));
     }
     for function in document.list("functions") {
+        let address = plain(&function["address"]);
         let class = plain(&function["class"]);
         let ids = format!("{}:{}", plain(&function["vendor"]), plain(&function["device"]));
-        let address = plain(&function["address"]);
-        let kind = format!("{} {ids}", class.get(..4).unwrap_or_default());
-        facts.say(format!("{address} kind"), kind);
+        facts.say(format!("{address} class"), class.get(..4).unwrap_or_default());
+        facts.say(format!("{address} ids"), ids);
         facts.say(format!("{address} node"), plain(&function["node"]));
     }
     facts

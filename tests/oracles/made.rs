@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Synthetic machines: the document against the description that the machine was made from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use support::{Failed, Trial, failed, trial};
@@ -146,10 +146,11 @@ fn drives(document: &Document, facts: &mut Facts) {
     }
 }
 
-/// Interrupts of a device that serve a queue.
+/// Queues of a device that interrupts serve; virtio has one to receive and one to send.
 fn queues_of(document: &Document, device: &str) -> usize {
     let irqs = document.list("irqs").iter();
-    irqs.filter(|irq| irq["device"] == device && !irq["queue"].is_null()).count()
+    let queues = irqs.filter(|irq| irq["device"] == device).filter_map(|irq| irq["queue"].as_u64());
+    queues.collect::<BTreeSet<u64>>().len()
 }
 
 fn lanes() -> Result<(), Failed> {

@@ -51,7 +51,7 @@ pub(crate) fn ethtool_said(text: &str) -> Facts {
                 .filter_map(|l| l.split_once(':'))
                 .filter(move |(k, _)| *k == key)
                 .map(|p| p.1.trim())
-                .last()
+                .next_back()
         };
         match (option, field("driver"), field("bus-info"), field("Combined")) {
             ('i', Some(driver), Some(bus), _) if bus.starts_with("0000:") => {

@@ -207,6 +207,9 @@ fn is_round_robin(sequence: &[u32], sizes: &BTreeMap<u32, usize>) -> bool {
 /// `packages in CPU order 0 1 0 1 0 1 0 1 ...`
 fn beginning(sequence: &[u32], domain: Domain) -> String {
     let shown: Vec<String> = sequence.iter().take(8).map(u32::to_string).collect();
+    if sequence.is_empty() {
+        return "no core told".to_owned();
+    }
     let more = if sequence.len() > shown.len() { " ..." } else { "" };
     let word = match domain {
         Domain::Node => "nodes",

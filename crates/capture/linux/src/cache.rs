@@ -83,23 +83,26 @@ impl Reader<'_> {
     }
 }
 
-/// The online CPUs of `shared_cpu_map`, or of the list beside it, or the CPU alone where the kernel
-/// writes neither. Unknown where they cannot be read: a cache of one CPU would be a wrong one. The
-/// mask comes first because lstopo believes it where a tree was mended by hand and the two differ.
+/// The online CPUs of `shared_cpu_map`, or of the list beside it, or the CPU alone where these name
+/// others only or are not written. Unknown where they are there and cannot be read: a cache of one
+/// CPU would be a wrong one. The mask comes first because lstopo believes it where a tree was mended
+/// by hand and the two differ.
 fn shared(dir: &Dir<'_>, cpu: Cpu, online: &CpuSet) -> Option<CpuSet> {
+    let alone = || [cpu].into_iter().collect();
     let mask = dir.text("shared_cpu_map");
-    let list = || dir.text("shared_cpu_list");
-    if mask == Err(Why::Absent) && list() == Err(Why::Absent) {
-        return Some([cpu].into_iter().collect());
-    }
+    let is_written = mask != Err(Why::Absent);
     let by_mask = mask.ok().and_then(|text| CpuSet::from_mask(&text).ok());
-    let set = by_mask.or_else(|| CpuSet::from_list(&list().ok()?).ok())?;
-    Some(set.and(online)).filter(|set| set.contains(cpu))
+    let set = match by_mask.map_or_else(|| dir.parse::<CpuSet>("shared_cpu_list"), Ok) {
+        Ok(set) => set.and(online),
+        Err(Why::Absent) if !is_written => return Some(alone()),
+        Err(_) => return None,
+    };
+    Some(if set.contains(cpu) { set } else { alone() })
 }
 
 /// A size as the kernel prints it: `32768K`.
 pub(crate) fn parse_size(text: &str) -> Fact<Bytes> {
-    let unparsed = || Why::Unparsed(text.chars().take(80).collect());
+    let unparsed = || Why::unparsed(text);
     let (digits, shift) = match text.as_bytes().last() {
         Some(b'K') => (text.strip_suffix('K'), 10),
         Some(b'M') => (text.strip_suffix('M'), 20),
@@ -178,6 +181,20 @@ mod tests {
             (3, "0".to_owned(), Some(8 << 20)),
         ];
         assert_eq!(caches(&root), expected);
+    }
+
+    /// The sibling tells of the cache; a second one of CPU 0 alone would be wrong.
+    #[test]
+    fn sharing_that_cannot_be_read_is_not_guessed() {
+        let mut root = MemoryRoot::new();
+        root.file("/sys/devices/system/cpu/online", "0-1");
+        put(&mut root, 0, 0, (3, "Unified", "8192K", "0-1"));
+        put(&mut root, 1, 0, (3, "Unified", "8192K", "0-1"));
+        for file in ["shared_cpu_map", "shared_cpu_list"] {
+            let folder = "/sys/devices/system/cpu/cpu0/cache/index0";
+            root.refuse(&format!("{folder}/{file}"), Why::Denied);
+        }
+        assert_eq!(caches(&root), [(3, "0-1".to_owned(), Some(8 << 20))]);
     }
 
     #[test]

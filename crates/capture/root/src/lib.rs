@@ -16,6 +16,7 @@
 //! It does not know what any file means.
 
 pub mod archive;
+mod bounded;
 mod capture;
 mod content;
 mod dir;
@@ -38,7 +39,7 @@ pub use dir::{Dir, text};
 pub use directory::{DirRoot, LiveRoot};
 pub use error::{ArchiveOpenError, OpenError};
 pub use memory::MemoryRoot;
-pub use open::{Opened, open};
+pub use open::{Opened, open, open_archive};
 pub use question::Question;
 pub use recorder::{Record, Recorder};
 pub use redact::Redactor;

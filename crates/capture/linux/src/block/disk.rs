@@ -68,7 +68,7 @@ impl<'a> Disk<'a> {
         let text = self.text("size")?;
         let units: Option<u64> = text.parse().ok();
         let bytes = units.and_then(|units| units.checked_mul(512)).map(Bytes);
-        bytes.ok_or_else(|| Why::Unparsed(text.chars().take(80).collect()))
+        bytes.ok_or_else(|| Why::unparsed(&text))
     }
 
     /// A drive with what every block device tells; who reaches it and how is left to others.
@@ -133,7 +133,7 @@ pub(crate) fn parse_flag(text: &str) -> Fact<bool> {
     match text {
         "0" => Ok(false),
         "1" => Ok(true),
-        other => Err(Why::Unparsed(other.chars().take(80).collect())),
+        other => Err(Why::unparsed(other)),
     }
 }
 

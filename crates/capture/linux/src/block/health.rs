@@ -28,7 +28,7 @@ impl Log {
 /// The log of a controller. Only root on the live machine gets an answer.
 pub(super) fn read(root: &dyn Root, controller: &str) -> Fact<Log> {
     let answer = root.ask(&Question::NvmeSmart(controller.to_owned()))?;
-    parse(&answer).ok_or_else(|| Why::Unparsed(answer.chars().take(80).collect()))
+    parse(&answer).ok_or_else(|| Why::unparsed(&answer))
 }
 
 /// `"00f5016405…"`: the page as hexadecimal digits, in JSON's quotes.

@@ -72,6 +72,11 @@ pub(crate) fn parse(action: &str) -> Name<'_> {
     if OTHER_WORDS.contains(&lower.as_str()) {
         return Name { base, address, word, queue: None, purpose: Purpose::Other };
     }
+    // i40e's flow director has a vector of its own, which carries no packets
+    // (drivers/net/ethernet/intel/i40e/i40e_main.c): `i40e-0000:19:00.0:fdir-TxRx-0`.
+    if let (base, "fdir") = last_word(base) {
+        return Name { base, address, word: "fdir", queue: None, purpose: Purpose::Other };
+    }
     if QUEUE_WORDS.contains(&lower.as_str()) && word.len() < body.len() {
         let base = without_second_word(base, &lower);
         return Name { base, address, word, queue: number, purpose: Purpose::Queue };
@@ -225,6 +230,7 @@ mod tests {
             ("gve-ntfy-blk3@pci:0000:00:04.0", "0000:00:04.0", Some(3), Queue),
             ("ice-0000:86:00.0:misc", "0000:86:00.0", None, Other),
             ("i40e-0000:19:00.1:misc", "0000:19:00.1", None, Other),
+            ("i40e-0000:19:00.0:fdir-TxRx-0", "0000:19:00.0", None, Other),
             ("iavf-0000:19:02.1:mbx", "0000:19:02.1", None, Other),
             ("hns3-0000:bd:00.0-TxRx-4", "0000:bd:00.0", Some(4), Queue),
             ("ahci[0000:00:1f.2]", "0000:00:1f.2", None, Unclear),

@@ -13,6 +13,7 @@
 
 mod binary;
 mod known;
+mod line;
 mod map;
 mod place;
 mod scan;

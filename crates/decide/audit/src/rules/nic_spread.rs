@@ -25,7 +25,7 @@ pub(crate) fn cards(context: &Context<'_>) -> Vec<(String, Option<NodeId>)> {
     let mut cards = BTreeMap::new();
     for nic in fast(context) {
         if let Some(at) = nic.function {
-            cards.entry((at.domain, at.bus, at.device)).or_insert((nic.name.clone(), nic.node));
+            cards.entry(at.card()).or_insert((nic.name.clone(), nic.node));
         }
     }
     cards.into_values().collect()

@@ -31,7 +31,7 @@ impl Pace {
     }
 
     fn rate(self) -> ByteRate {
-        ByteRate(self.speed.lane_rate().0 * f64::from(self.width))
+        self.speed.rate(self.width)
     }
 }
 
@@ -247,10 +247,9 @@ fn spare(context: &Context<'_>, function: &Function, now: Pace) -> Option<ByteRa
 
 /// The network ports of a card, all its functions together.
 fn ports<'a>(context: &Context<'a>, function: &Function) -> impl Iterator<Item = &'a Nic> {
-    let card = (function.address.domain, function.address.bus, function.address.device);
+    let card = function.address.card();
     let on_card = move |nic: &&Nic| {
-        nic.kind == NicKind::Physical
-            && nic.function.is_some_and(|at| (at.domain, at.bus, at.device) == card)
+        nic.kind == NicKind::Physical && nic.function.is_some_and(|at| at.card() == card)
     };
     context.machine.nics.iter().filter(on_card)
 }

@@ -108,7 +108,10 @@ pub(crate) fn counts(machine: &Machine) -> String {
     let cores: BTreeSet<_> = cpus.threads.iter().map(|thread| thread.core).collect();
     let memory_only = layout::memory_only(machine).len();
     let nodes = machine.nodes.len().saturating_sub(memory_only);
-    let mut parts = vec![text::count(packages(machine), "package")];
+    let mut parts = vec![match (packages(machine), cores.len()) {
+        (0, 1..) => "packages not told".to_owned(),
+        (packages, _) => text::count(packages, "package"),
+    }];
     parts.push(match (machine.nodes.len(), memory_only) {
         (0, _) => "no NUMA nodes told".to_owned(),
         (_, 0) => text::count(nodes, "node"),

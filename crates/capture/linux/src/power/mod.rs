@@ -67,7 +67,7 @@ pub(crate) fn switch(text: &str) -> Fact<bool> {
     match text {
         "0" => Ok(false),
         "1" => Ok(true),
-        other => Err(Why::Unparsed(other.chars().take(80).collect())),
+        other => Err(Why::unparsed(other)),
     }
 }
 

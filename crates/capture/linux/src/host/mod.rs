@@ -67,7 +67,7 @@ fn kernel(root: &dyn Root) -> Fact<String> {
     }
     let version = text(root, "/proc/version")?;
     let word = version.strip_prefix("Linux version ").and_then(|rest| rest.split(' ').next());
-    word.map(str::to_owned).ok_or_else(|| Why::Unparsed(version.chars().take(80).collect()))
+    word.map(str::to_owned).ok_or_else(|| Why::unparsed(&version))
 }
 
 fn mitigations(root: &dyn Root) -> Vec<(String, String)> {

@@ -115,14 +115,14 @@ pub(crate) fn speed(text: &str) -> Fact<BitRate> {
     if text.is_empty() {
         return Err(Why::NotSupported);
     }
-    let speed: i64 = text.parse().map_err(|_| Why::Unparsed(text.chars().take(80).collect()))?;
+    let speed: i64 = text.parse().map_err(|_| Why::unparsed(text))?;
     match speed {
         i64::MIN..=0 | 65_535 | 4_294_967_295 => Err(Why::NotSupported),
         _ => u64::try_from(speed)
             .ok()
             .and_then(|speed| speed.checked_mul(1_000_000))
             .map(BitRate)
-            .ok_or_else(|| Why::Unparsed(text.chars().take(80).collect())),
+            .ok_or_else(|| Why::unparsed(text)),
     }
 }
 
