@@ -95,8 +95,8 @@ fn audit_1_has_its_fields() {
         ("/settings/0", "setting device observed unknown evidence"),
         (
             "/findings/0",
-            "id setting device severity confidence observed wanted because evidence effect cost \
-             owner change",
+            "id setting device devices severity confidence observed wanted because evidence effect \
+             cost owner change",
         ),
         ("/findings/0/evidence/0", "path content"),
         ("/findings/0/effect", "text source measured"),

@@ -167,7 +167,12 @@ pub(crate) fn address(text: &str) -> Option<PciAddress> {
     text.split(|c: char| !inside(c))
         .map(|part| part.trim_matches([':', '.']))
         .filter(|part| part.len() >= "0000:00:00.0".len())
-        .find_map(|part| part.parse().ok())
+        .find_map(|part| part.parse().ok().or_else(|| before_word(part)))
+}
+
+/// `0000:19:00.0:fd` of `i40e-0000:19:00.0:fdir-TxRx-0`: the word behind begins like a number.
+fn before_word(part: &str) -> Option<PciAddress> {
+    part.rsplit_once(':').and_then(|(front, _)| front.parse().ok())
 }
 
 #[cfg(test)]
