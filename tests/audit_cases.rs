@@ -2,21 +2,17 @@
 //! One fault each: a healthy machine is spoilt in one way, and `audit` must say that and no more.
 //!
 //! `tests/audit/*.toml` are the faults. What a case changes is laid over the synthetic machine
-//! `healthy-two-socket`, key by key, lists element by element. The tree is packed into an archive and
-//! the binary is run on it. The findings that the case brings, beyond those of the healthy machine,
+//! `healthy-two-socket`, key by key, lists element by element, and the binary is run on it. The findings that the case brings, beyond those of the healthy machine,
 //! must be the expected ones; and the evidence of each must stand in the file that it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
 
-use root::Root;
 use serde_json::Value;
 use support::{Failed, Trial, failed, trial};
-use synthetic::Entry;
 use toml::{Table, Value as Toml};
 
 const BASE: &str = "healthy-two-socket";
@@ -109,41 +105,13 @@ fn lay(base: &mut Toml, over: &Toml) {
     }
 }
 
-/// Writes the spoilt machine as one archive: a folder of as many files takes seconds.
-fn written(over: &Table, file: &Path) -> Result<(), Failed> {
+/// The healthy machine with `over` laid upon it, as a description.
+fn spoilt(over: &Table) -> Result<String, Failed> {
     let text = synthetic::named(BASE).ok_or_else(|| failed("the healthy machine is gone"))?;
     let mut machine = Toml::Table(text.parse().map_err(failed)?);
     lay(&mut machine, &Toml::Table(SMALL.parse().map_err(failed)?));
     lay(&mut machine, &Toml::Table(over.clone()));
-    let text = toml::to_string(&machine).map_err(failed)?;
-    let tree = synthetic::parse(&text).map_err(failed)?.tree();
-    let mut archive = tar::Builder::new(fs::File::create(file).map_err(failed)?);
-    for (path, entry) in &tree.entries {
-        pack(&mut archive, path.trim_start_matches('/'), entry).map_err(failed)?;
-    }
-    archive.finish().map_err(failed)
-}
-
-fn pack(archive: &mut tar::Builder<fs::File>, path: &str, entry: &Entry) -> io::Result<()> {
-    let mut header = tar::Header::new_gnu();
-    header.set_mode(0o644);
-    header.set_size(0);
-    match entry {
-        Entry::File { bytes, mode } => {
-            header.set_mode(*mode);
-            header.set_size(bytes.len() as u64);
-            archive.append_data(&mut header, path, bytes.as_slice())
-        }
-        Entry::Link(target) => {
-            header.set_entry_type(tar::EntryType::Symlink);
-            archive.append_link(&mut header, path, target)
-        }
-        Entry::Folder => {
-            header.set_entry_type(tar::EntryType::Directory);
-            archive.append_data(&mut header, path, io::empty())
-        }
-        Entry::Refused(_) => Ok(()),
-    }
+    toml::to_string(&machine).map_err(failed)
 }
 
 fn audit(arguments: &[&str]) -> Result<Output, Failed> {
@@ -152,8 +120,11 @@ fn audit(arguments: &[&str]) -> Result<Output, Failed> {
     command.output().map_err(failed)
 }
 
-fn findings(file: &Path, goal: &str) -> Result<Vec<Value>, Failed> {
-    let from = file.display().to_string();
+fn findings(description: &str, goal: &str) -> Result<Vec<Value>, Failed> {
+    let scratch = tempfile::tempdir().map_err(failed)?;
+    let file = scratch.path().join("machine.toml");
+    fs::write(&file, description).map_err(failed)?;
+    let from = format!("synthetic:{}", file.display());
     let output = audit(&["--json", "--goal", goal, "--from", &from])?;
     if output.status.code() != Some(0) {
         return Err(failed(String::from_utf8_lossy(&output.stderr)));
@@ -169,11 +140,9 @@ fn id(finding: &Value) -> String {
 
 fn check(file: &Path) -> Result<(), Failed> {
     let case = case(file)?;
-    let scratch = tempfile::tempdir().map_err(failed)?;
-    let spoilt = scratch.path().join("spoilt.tar");
-    written(&case.machine, &spoilt)?;
+    let description = spoilt(&case.machine)?;
     let before = healthy(&case.goal)?;
-    let mut found = findings(&spoilt, &case.goal)?;
+    let mut found = findings(&description, &case.goal)?;
     found.retain(|finding| !before.contains(&id(finding)));
     let ids: BTreeSet<String> = found.iter().map(id).collect();
     let first = |text: &String| text.split(' ').next().unwrap_or_default().to_owned();
@@ -186,8 +155,8 @@ fn check(file: &Path) -> Result<(), Failed> {
     let text = Value::Array(found.clone()).to_string();
     let missing = case.says.iter().filter(|words| !text.contains(words.as_str()));
     wrong.extend(missing.map(|words| format!("nothing says {words:?} in {text}")));
-    let tree = root::open(&spoilt, None).map_err(failed)?.root;
-    wrong.extend(found.iter().flat_map(|finding| incomplete(finding, &*tree)));
+    let tree = synthetic::parse(&description).map_err(failed)?.build();
+    wrong.extend(found.iter().flat_map(|finding| incomplete(finding, &tree)));
     if wrong.is_empty() { Ok(()) } else { Err(failed(wrong.join("\n"))) }
 }
 
@@ -198,10 +167,7 @@ fn healthy(goal: &str) -> Result<BTreeSet<String>, Failed> {
     if let Some(ids) = known.get(goal) {
         return Ok(ids.clone());
     }
-    let scratch = tempfile::tempdir().map_err(failed)?;
-    written(&Table::new(), &scratch.path().join("healthy.tar"))?;
-    let ids: BTreeSet<String> =
-        findings(&scratch.path().join("healthy.tar"), goal)?.iter().map(id).collect();
+    let ids: BTreeSet<String> = findings(&spoilt(&Table::new())?, goal)?.iter().map(id).collect();
     known.insert(goal.to_owned(), ids.clone());
     Ok(ids)
 }
@@ -217,7 +183,7 @@ fn device(expected: &str, found: &[Value]) -> Option<String> {
 }
 
 /// What a finding lacks: a reason, an effect with its source, a cost, evidence that is true.
-fn incomplete(finding: &Value, tree: &dyn Root) -> Vec<String> {
+fn incomplete(finding: &Value, tree: &dyn root::Root) -> Vec<String> {
     let mut wrong = Vec::new();
     for pointer in ["/because", "/effect/text", "/effect/source", "/cost", "/observed", "/wanted"] {
         if finding.pointer(pointer).and_then(Value::as_str).is_none_or(str::is_empty) {
@@ -235,7 +201,7 @@ fn incomplete(finding: &Value, tree: &dyn Root) -> Vec<String> {
             continue;
         };
         // Registers and SMBIOS tables are told in words; patterns name several files.
-        let text = tree.read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let text = root::text(tree, path);
         let is_binary = path.ends_with("/config") || path.ends_with("/DMI");
         if let (Ok(text), false) = (text, is_binary) {
             let stands =

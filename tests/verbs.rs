@@ -58,6 +58,9 @@ fn machines(archive: &Path) -> Machines {
     }
 }
 
+/// What must hold of a machine, by the arguments that choose it.
+type Check = fn(&[String]) -> Result<(), Failed>;
+
 type Machines = Result<Vec<Vec<String>>, Failed>;
 
 fn matrix(
@@ -65,9 +68,9 @@ fn matrix(
     needs: &[Need],
     machines: impl Fn() -> Machines + Clone + Send + 'static,
 ) -> Vec<Trial> {
-    let checks: [(&str, fn(&[String]) -> Result<(), Failed>); 3] =
+    let checks: [(&str, Check); 3] =
         [("views", views), ("documents", documents), ("replay", replay)];
-    let check = |(what, check): (&str, fn(&[String]) -> Result<(), Failed>)| {
+    let check = |(what, check): (&str, Check)| {
         let machines = machines.clone();
         trial(format!("{name}/{what}"), needs, move || {
             machines()?.iter().try_for_each(|machine| check(machine))

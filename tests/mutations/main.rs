@@ -85,7 +85,7 @@ fn made_up(name: &str, count: u64) -> Result<(), Failed> {
 }
 
 fn captured(archive: PathBuf, count: u64) -> Result<(), Failed> {
-    let name = archive.display().to_string();
+    let name = archive.file_name().unwrap_or_default().to_string_lossy();
     // A lab capture holds its machine in `tree`.
     let opened = root::open(&archive, None).or_else(|_| root::open(&archive, Some("tree")));
     mutate(&name, &*opened.map_err(failed)?.root, count)

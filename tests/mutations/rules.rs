@@ -122,7 +122,8 @@ fn packages(document: &Value) -> Wrong {
     Ok(())
 }
 
-/// Speeds of the generations (PCI Express Base 6.0, 7.5.3.18) and widths that links have (7.5.3.6).
+/// Speeds of the generations (Link Control 2) and widths that links have (Link
+/// Capabilities; both PCI Express Base 6.0, chapter 7).
 fn links(document: &Value) -> Wrong {
     const SPEEDS: [f64; 7] = [2.5, 5.0, 8.0, 16.0, 32.0, 64.0, 128.0];
     const WIDTHS: [u64; 7] = [1, 2, 4, 8, 12, 16, 32];

@@ -185,7 +185,14 @@ fn is_less_text(leaf: &Leaf<'_>, old: &str, new: &str) -> bool {
     }
     // What hides behind a controller cannot be told without its driver.
     let is_drive = leaf.section == "drives" && leaf.field == "kind" && new == "scsi";
-    is_drive || matches!(new, "unknown" | "undecided" | "other" | "vm-other")
+    // A guest whose clock is not seen is one of QEMU's, with or without KVM.
+    let is_guest = leaf.field == "virtual" && (old, new) == ("kvm", "qemu");
+    // No CPU is seen, so none with a second thread.
+    let is_empty = leaf.section == "siblings" && new == "none";
+    is_drive
+        || is_guest
+        || is_empty
+        || matches!(new, "unknown" | "undecided" | "other" | "vm-other")
 }
 
 /// Numbers that count what was found.
@@ -359,8 +366,8 @@ fn of_path(path: &str) -> Scope {
     }
     // The last PCI function on the way, and what is below it; ports above are not concerned.
     let parts: Vec<&str> = path.split('/').collect();
-    let is_function = |part: &&str| part.parse::<PciAddress>().is_ok();
-    let from = parts.iter().rposition(|part| is_function(&part)).unwrap_or(0);
+    let is_function = |part: &str| part.parse::<PciAddress>().is_ok();
+    let from = parts.iter().rposition(|part| is_function(part)).unwrap_or(0);
     let devices = parts.iter().skip(from).map(|part| part.to_string()).collect();
     Scope { devices, ..Scope::default() }
 }

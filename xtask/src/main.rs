@@ -6,6 +6,8 @@
 //! measures what SPECIFICATION.md promises.
 //!
 //! Nothing here ships, so errors are plain text with their cause and printing is allowed.
+
+#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "a chore talks to the person who runs it")]
 
 mod bench;

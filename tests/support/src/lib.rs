@@ -9,6 +9,8 @@
 //! Captures are archives of real machines in the folder `NEARSIDE_SHARED` names, or `../shared`
 //! beside the checkout. They are unpacked once into `target/captures`.
 
+#![forbid(unsafe_code)]
+
 mod captures;
 mod need;
 

@@ -33,6 +33,7 @@ pub(super) fn check() -> Result<Complaints> {
     Ok(complaints)
 }
 
+/// A folder or a file of tests.
 fn is_test(file: &Path) -> bool {
-    file.components().any(|part| part.as_os_str() == "tests")
+    file.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs")
 }

@@ -15,9 +15,12 @@ use anyhow::{Result, ensure};
 /// What a check found: the place and what is wrong with it.
 pub(super) type Complaints = Vec<String>;
 
+/// A check of the whole checkout.
+type Check = fn() -> Result<Complaints>;
+
 /// Runs every check and fails when one complains.
 pub(crate) fn run() -> Result<()> {
-    let checks: [(&str, fn() -> Result<Complaints>); 8] = [
+    let checks: [(&str, Check); 8] = [
         ("dependency rule", rule::check),
         ("reach", reach::check),
         ("budgets", budget::check),

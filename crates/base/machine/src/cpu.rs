@@ -3,7 +3,7 @@
 
 use units::{Bytes, Cpu, CpuSet, NodeId, PackageId};
 
-use crate::Fact;
+use crate::{Fact, Why};
 
 /// The CPU sets of the machine, and its threads.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -45,6 +45,23 @@ pub struct Thread {
     pub node: Option<NodeId>,
     /// Performance, efficiency, or the same as all others.
     pub kind: CoreKind,
+}
+
+impl Thread {
+    /// An online thread of which only its number is known: the one thread of a core.
+    pub fn new(cpu: Cpu) -> Self {
+        Self {
+            cpu,
+            online: true,
+            package: Err(Why::Absent),
+            die: Err(Why::Absent),
+            cluster: Err(Why::Absent),
+            core: cpu,
+            rank: 0,
+            node: None,
+            kind: CoreKind::Uniform,
+        }
+    }
 }
 
 /// Kinds of core in a hybrid processor, from `/sys/devices/cpu_core`, `cpu_atom`, `cpu_lowpower`,

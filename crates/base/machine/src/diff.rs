@@ -4,6 +4,9 @@
 //!
 //! Each machine is told as properties of devices, and the two lists are compared. What changes by
 //! itself (temperatures, counts of interrupts, free memory) is no property.
+//!
+//! No verb prints it yet: it is here for those that change a machine and for run records, which
+//! have to say whether it is still the machine that it was.
 
 use std::collections::BTreeMap;
 

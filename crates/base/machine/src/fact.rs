@@ -14,10 +14,17 @@ pub enum Why {
     Denied,
     /// The kernel answers that the device does not support it (EOPNOTSUPP, EINVAL on read, -1).
     NotSupported,
-    /// The text is not what it should be; the text, cut.
+    /// The text is not what it should be; the text, cut: made by [`Why::unparsed`].
     Unparsed(String),
     /// The medium failed or gave up: EIO, a cut archive, a loop of links.
     Failed(String),
+}
+
+impl Why {
+    /// Text that is not what it should be, cut to 80 characters: a file can be endless.
+    pub fn unparsed(text: &str) -> Self {
+        Self::Unparsed(text.chars().take(80).collect())
+    }
 }
 
 impl std::fmt::Display for Why {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! PCI functions and their links.
+//! PCI functions: what they are, and what hangs below them.
 
-use units::{CpuSet, NodeId, PciAddress, Transfers};
+use units::{CpuSet, NodeId, PciAddress};
 
-use crate::{Fact, Why};
+use crate::{Fact, Link, Why};
 
 /// One PCI function.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,51 +94,12 @@ pub enum NodeFrom {
     Own,
     /// `numa_node` of a bridge above it.
     Parent,
-    /// `local_cpulist` equals the CPUs of one node.
+    /// `local_cpulist` lies within one node that shares its CPUs with no other.
     LocalCpus,
     /// ACPI proximity of the host bridge (`firmware_node`, generic initiator).
     Proximity,
     /// The machine has one node.
     Only,
-}
-
-/// A link as seen from the function at its lower end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
-    /// Speed now; unknown when the port is down or sysfs says `Unknown`.
-    pub speed: Fact<Transfers>,
-    /// Width now in lanes; unknown when 0 or 255.
-    pub width: Fact<u8>,
-    /// What this function could do.
-    pub own: LinkSide,
-    /// What the port above could do; none where there is no port.
-    pub above: Option<LinkSide>,
-    /// The port above.
-    pub port: Option<PciAddress>,
-    /// ASPM of this link.
-    pub aspm: Aspm,
-}
-
-/// What one end of a link can do at best.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LinkSide {
-    /// `max_link_speed`.
-    pub speed: Fact<Transfers>,
-    /// `max_link_width`.
-    pub width: Fact<u8>,
-}
-
-/// ASPM of a link.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Aspm {
-    /// States supported by this end (LnkCap bits 11:10), from config space.
-    pub supported: Fact<(bool, bool)>,
-    /// States enabled at this end (LnkCtl bits 1:0): (L0s, L1).
-    pub enabled: Fact<(bool, bool)>,
-    /// L1 substates enabled (L1.1, L1.2), ASPM or PCI-PM.
-    pub l1_substates: Fact<(bool, bool)>,
-    /// Files in `link/`: (`l1_aspm`, on).
-    pub files: Vec<(String, bool)>,
 }
 
 /// What config space tells beyond sysfs files. Without root only 64 bytes are readable, and all of
@@ -217,6 +178,26 @@ impl Function {
             hot_plug: false,
         }
     }
+
+    /// Whether its identity could be read. A link in `/sys/bus/pci/devices` may lead nowhere: then
+    /// only the address and its place in the tree are known. No vendor has the id 0.
+    pub fn is_readable(&self) -> bool {
+        self.vendor != 0
+    }
+
+    /// Whether other functions hang below it: a bridge or port by class, or by its capability.
+    pub fn is_port(&self) -> bool {
+        let by_capability = self.port.is_some_and(|port| {
+            use PortKind::{Bridge, Downstream, Root, Upstream};
+            matches!(port, Root | Upstream | Downstream | Bridge)
+        });
+        by_capability || (self.class.base == 0x06 && self.class.sub == 0x04)
+    }
+
+    /// Whether it is the upper end of its link: a root port or a switch's downstream port.
+    pub fn is_upper_end(&self) -> bool {
+        matches!(self.port, Some(PortKind::Root | PortKind::Downstream))
+    }
 }
 
 impl ConfigSpace {
@@ -233,24 +214,5 @@ impl ConfigSpace {
             aer: Err(why.clone()),
             aer_totals: Err(Why::Absent),
         }
-    }
-}
-
-impl Aspm {
-    /// All of it unknown for one reason.
-    pub fn unknown(why: &Why) -> Self {
-        let unknown = || Err(why.clone());
-        Self {
-            supported: unknown(),
-            enabled: unknown(),
-            l1_substates: unknown(),
-            files: Vec::new(),
-        }
-    }
-}
-
-impl Default for Aspm {
-    fn default() -> Self {
-        Self::unknown(&Why::Absent)
     }
 }

@@ -12,11 +12,14 @@
 //! kernel may leave out is a [`Fact`], so that "unknown" is never a plausible number: a `numa_node`
 //! of -1 is unknown, not node 0. It does no I/O and never fails.
 
+#![forbid(unsafe_code)]
+
 mod block;
 mod cpu;
 mod diff;
 mod fact;
 mod function;
+mod gpu;
 mod host;
 mod irq;
 mod lanes;
@@ -28,28 +31,27 @@ mod numbering;
 mod package;
 mod path;
 mod power;
+mod rdma;
 mod sub_numa;
 
 pub use block::{Controller, Drive, DriveKind, HiddenBy, Queue, Volume, VolumeKind};
 pub use cpu::{Cache, CacheKind, CoreKind, Cpus, Smt, Thread};
 pub use diff::Difference;
 pub use fact::{Fact, Trouble, Why};
-pub use function::{
-    Aspm, ConfigSpace, Function, Link, LinkSide, Names, NodeFrom, PciClass, PortKind,
-};
+pub use function::{ConfigSpace, Function, Names, NodeFrom, PciClass, PortKind};
+pub use gpu::Gpu;
 pub use host::{CommandLine, Container, Host, Service, Virtual};
 pub use irq::{Irq, IrqSource, Managed};
 pub use lanes::{LaneUse, RootLanes};
-pub use link::LimitedBy;
+pub use link::{Aspm, LimitedBy, Link, LinkSide};
 pub use memory::{Acpi, Dimm, Node, NodeKind};
 pub use near::Near;
-pub use net::{
-    Channels, Coalescing, Feature, Gpu, Nic, NicKind, RdmaDevice, RdmaPort, Rings, RxQueue, TxQueue,
-};
+pub use net::{Channels, Coalescing, Feature, Nic, NicKind, Rings, RxQueue, TxQueue};
 pub use numbering::{Numbering, NumberingKind, Siblings};
 pub use package::Package;
 pub use path::{Meeting, Path};
 pub use power::{FrequencyPolicy, IdleState, Power, Uncore};
+pub use rdma::{RdmaDevice, RdmaPort};
 pub use sub_numa::{Interleaving, InterleavingState, SubNuma, SubNumaKind};
 
 /// One machine, as far as it could be read.

@@ -1,9 +1,48 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What limits a link, and what it carries.
+//! The link above a function: what it is, what limits it, what it carries.
 
-use units::{ByteRate, Transfers};
+use units::{ByteRate, PciAddress, Transfers};
 
-use crate::{Fact, Function, Link, LinkSide, PortKind, Why};
+use crate::{Fact, Why};
+
+/// A link as seen from the function at its lower end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// Speed now; unknown when the port is down or sysfs says `Unknown`.
+    pub speed: Fact<Transfers>,
+    /// Width now in lanes; unknown when 0 or 255.
+    pub width: Fact<u8>,
+    /// What this function could do.
+    pub own: LinkSide,
+    /// What the port above could do; none where there is no port.
+    pub above: Option<LinkSide>,
+    /// The port above.
+    pub port: Option<PciAddress>,
+    /// ASPM of this link.
+    pub aspm: Aspm,
+}
+
+/// What one end of a link can do at best.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkSide {
+    /// `max_link_speed`.
+    pub speed: Fact<Transfers>,
+    /// `max_link_width`.
+    pub width: Fact<u8>,
+}
+
+/// ASPM of a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aspm {
+    /// States supported by this end (LnkCap bits 11:10), from config space.
+    pub supported: Fact<(bool, bool)>,
+    /// States enabled at this end (LnkCtl bits 1:0): (L0s, L1).
+    pub enabled: Fact<(bool, bool)>,
+    /// L1 substates enabled (L1.1, L1.2), ASPM or PCI-PM.
+    pub l1_substates: Fact<(bool, bool)>,
+    /// Files in `link/`: (`l1_aspm`, on).
+    pub files: Vec<(String, bool)>,
+}
 
 /// Which part of a link keeps it from doing more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,31 +96,33 @@ impl Link {
     }
 }
 
-impl Function {
-    /// Whether its identity could be read. A link in `/sys/bus/pci/devices` may lead nowhere: then
-    /// only the address and its place in the tree are known. No vendor has the id 0.
-    pub fn is_readable(&self) -> bool {
-        self.vendor != 0
+impl Default for LinkSide {
+    fn default() -> Self {
+        Self { speed: Err(Why::Absent), width: Err(Why::Absent) }
     }
+}
 
-    /// Whether other functions hang below it: a bridge or port by class, or by its capability.
-    pub fn is_port(&self) -> bool {
-        let by_capability = self.port.is_some_and(|port| {
-            use PortKind::{Bridge, Downstream, Root, Upstream};
-            matches!(port, Root | Upstream | Downstream | Bridge)
-        });
-        by_capability || (self.class.base == 0x06 && self.class.sub == 0x04)
+impl Aspm {
+    /// All of it unknown for one reason.
+    pub fn unknown(why: &Why) -> Self {
+        let unknown = || Err(why.clone());
+        Self {
+            supported: unknown(),
+            enabled: unknown(),
+            l1_substates: unknown(),
+            files: Vec::new(),
+        }
     }
+}
 
-    /// Whether it is the upper end of its link: a root port or a switch's downstream port.
-    pub fn is_upper_end(&self) -> bool {
-        matches!(self.port, Some(PortKind::Root | PortKind::Downstream))
+impl Default for Aspm {
+    fn default() -> Self {
+        Self::unknown(&Why::Absent)
     }
 }
 
 fn rate(speed: &Fact<Transfers>, width: &Fact<u8>) -> Fact<ByteRate> {
-    let (speed, width) = (speed.clone()?, width.clone()?);
-    Ok(ByteRate(speed.lane_rate().0 * f64::from(width)))
+    Ok(speed.clone()?.rate(width.clone()?))
 }
 
 fn lower<T: Ord + Copy>(one: &Fact<T>, other: &Fact<T>) -> Fact<T> {
@@ -96,16 +137,9 @@ fn below<T: Ord>(now: &Fact<T>, best: &Fact<T>) -> bool {
     matches!((now, best), (Ok(now), Ok(best)) if now < best)
 }
 
-impl Default for LinkSide {
-    fn default() -> Self {
-        Self { speed: Err(Why::Absent), width: Err(Why::Absent) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Aspm;
 
     fn side(speed: u16, width: u8) -> LinkSide {
         LinkSide { speed: Ok(Transfers(speed)), width: Ok(width) }

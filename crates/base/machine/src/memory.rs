@@ -24,6 +24,21 @@ pub struct Node {
     pub huge_pages: Vec<(u64, u64, u64)>,
 }
 
+impl Node {
+    /// An ordinary node of which only its number and its CPUs are known.
+    pub fn new(id: NodeId, cpus: CpuSet) -> Self {
+        Self {
+            id,
+            cpus,
+            memory: Err(Why::Absent),
+            memory_free: Err(Why::Absent),
+            distances: Vec::new(),
+            kind: NodeKind::Ordinary,
+            huge_pages: Vec::new(),
+        }
+    }
+}
+
 /// What a node is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NodeKind {

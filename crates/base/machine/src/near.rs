@@ -122,32 +122,17 @@ fn place_of_drive(drive: &Drive) -> (Option<PciAddress>, Option<NodeId>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CoreKind, Function, Node, NodeKind, Thread, Why};
+    use crate::{Function, Node, Thread};
 
     fn node(id: u32, cpus: &str) -> Node {
         Node {
-            id: NodeId(id),
-            cpus: CpuSet::from_list(cpus).unwrap(),
-            memory: Err(Why::Absent),
-            memory_free: Err(Why::Absent),
             distances: vec![(NodeId(0), 10), (NodeId(1), 21)],
-            kind: NodeKind::Ordinary,
-            huge_pages: Vec::new(),
+            ..Node::new(NodeId(id), CpuSet::from_list(cpus).unwrap())
         }
     }
 
     fn thread(cpu: u32, core: u32) -> Thread {
-        Thread {
-            cpu: Cpu(cpu),
-            online: true,
-            package: Err(Why::Absent),
-            die: Err(Why::Absent),
-            cluster: Err(Why::Absent),
-            core: Cpu(core),
-            rank: 0,
-            node: None,
-            kind: CoreKind::Uniform,
-        }
+        Thread { core: Cpu(core), ..Thread::new(Cpu(cpu)) }
     }
 
     fn machine() -> Machine {

@@ -179,7 +179,7 @@ fn decide(sequence: &[u32], domain: Domain, note: &str) -> Numbering {
             format!("cores of {count} {plural} follow each other without a pattern"),
         ),
     };
-    Numbering { kind, why: format!("{what} ({}{note})", beginning(sequence)) }
+    Numbering { kind, why: format!("{what} ({}{note})", beginning(sequence, domain)) }
 }
 
 /// As many changes of domain as there are domains less one.
@@ -204,17 +204,23 @@ fn is_round_robin(sequence: &[u32], sizes: &BTreeMap<u32, usize>) -> bool {
     true
 }
 
-/// `0 1 0 1 0 1 0 1 ...`
-fn beginning(sequence: &[u32]) -> String {
+/// `packages in CPU order 0 1 0 1 0 1 0 1 ...`
+fn beginning(sequence: &[u32], domain: Domain) -> String {
     let shown: Vec<String> = sequence.iter().take(8).map(u32::to_string).collect();
+    if sequence.is_empty() {
+        return "no core told".to_owned();
+    }
     let more = if sequence.len() > shown.len() { " ..." } else { "" };
-    format!("in CPU order {}{more}", shown.join(" "))
+    let word = match domain {
+        Domain::Node => "nodes",
+        Domain::Package => "packages",
+    };
+    format!("{word} in CPU order {}{more}", shown.join(" "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CoreKind, Why};
     use units::{Cpu, NodeId, PackageId};
 
     /// A machine whose cores are in the given packages; each core has one thread.
@@ -222,15 +228,9 @@ mod tests {
         let mut machine = Machine::default();
         for (cpu, package) in (0..).zip(packages) {
             machine.cpus.threads.push(Thread {
-                cpu: Cpu(cpu),
-                online: true,
                 package: Ok(PackageId(*package)),
-                die: Err(Why::Absent),
-                cluster: Err(Why::Absent),
-                core: Cpu(cpu),
-                rank: 0,
                 node: Some(NodeId(*package)),
-                kind: CoreKind::Uniform,
+                ..Thread::new(Cpu(cpu))
             });
         }
         machine
@@ -263,7 +263,7 @@ mod tests {
     fn the_reason_names_what_was_seen() {
         assert_eq!(
             machine(&[0, 1, 0, 1, 0, 1, 0, 1, 0, 1]).numbering().why,
-            "successive cores step through 2 packages (in CPU order 0 1 0 1 0 1 0 1 ...)"
+            "successive cores step through 2 packages (packages in CPU order 0 1 0 1 0 1 0 1 ...)"
         );
     }
 

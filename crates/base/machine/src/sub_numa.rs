@@ -106,10 +106,10 @@ impl Machine {
             return SubNuma { per_package: 0, ..answer(SubNumaKind::Unknown, why) };
         }
         if per_package <= 1 || nodes <= packages.len() {
-            return answer(SubNumaKind::None, "no package has CPUs of two nodes of its own");
+            return answer(SubNumaKind::None, "no package is split into nodes");
         }
         let (kind, why) = self.kind_of_split(count);
-        answer(kind, &format!("{count} nodes with CPUs in a package, {why}"))
+        answer(kind, why)
     }
 
     /// Which setting splits packages that are known to be split.
@@ -120,9 +120,9 @@ impl Machine {
             (Some("AuthenticAMD" | "HygonGenuine"), _) => self.amd_split(beside, per_package),
             (Some(_), _) => (SubNumaKind::Unknown, "on a processor without a setting known for it"),
             (None, Beside::Smaller) => {
-                (SubNumaKind::Snc, "and an L3 reaches over several nodes, as only SNC leaves it")
+                (SubNumaKind::Snc, "an L3 reaches over several nodes, as only SNC leaves it")
             }
-            (None, _) => (SubNumaKind::Unknown, "and the processor is unknown"),
+            (None, _) => (SubNumaKind::Unknown, "the processor is unknown"),
         }
     }
 
@@ -132,9 +132,9 @@ impl Machine {
         match beside {
             _ if is_cod_era => (SubNumaKind::Cod, "on a Haswell or Broadwell processor"),
             Beside::Equal if self.host.cpu_family_model.is_err() => {
-                (SubNumaKind::Cod, "and each is an L3 domain, as cluster on die splits it")
+                (SubNumaKind::Cod, "each node is an L3 domain, as cluster on die splits it")
             }
-            Beside::Smaller => (SubNumaKind::Snc, "and an L3 reaches over several of them"),
+            Beside::Smaller => (SubNumaKind::Snc, "an L3 reaches over several nodes"),
             _ => (SubNumaKind::Snc, "on an Intel processor later than cluster on die"),
         }
     }
@@ -144,24 +144,25 @@ impl Machine {
             // Magny-Cours to Abu Dhabi: two dies in a G34 package (families 10h and 15h).
             (Ok((0x10 | 0x15, _)), _) => (
                 SubNumaKind::Unknown,
-                "one for each die of an Opteron package, which no setting joins",
+                "one node for each die of an Opteron package, which no setting joins",
             ),
             (Ok((..=0x16, _)), _) => {
                 (SubNumaKind::Unknown, "on a processor without a setting known for it")
             }
             // NPS goes to 4; as many L3 domains in a package as nodes are ambiguous up to there.
             (_, Beside::Equal) if per_package > 4 || per_package == 3 => {
-                (SubNumaKind::L3, "and each is an L3 domain")
+                (SubNumaKind::L3, "each node is an L3 domain")
             }
-            (_, Beside::Larger) => (SubNumaKind::Nps, "and each holds several L3 domains"),
+            (_, Beside::Larger) => (SubNumaKind::Nps, "each node holds several L3 domains"),
             (_, Beside::Equal) => (
                 SubNumaKind::Nps,
-                "and each is an L3 domain, which L3 as NUMA domain would show too",
+                "each node is an L3 domain, which L3 as NUMA domain would show too",
             ),
             (_, _) if per_package <= 4 => (SubNumaKind::Nps, "on an AMD processor"),
-            (_, _) => {
-                (SubNumaKind::Unknown, "more than nodes per socket gives, and no L3 that tells")
-            }
+            (_, _) => (
+                SubNumaKind::Unknown,
+                "more nodes than the setting nodes per socket gives, and no L3 that tells",
+            ),
         }
     }
 
@@ -226,7 +227,7 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cache, CacheKind, CoreKind, Node, NodeKind, Thread, Why};
+    use crate::{Cache, CacheKind, Node, Thread};
     use units::{Bytes, Cpu, NodeId, PackageId};
 
     /// A machine of 16 CPUs, split evenly into packages, nodes and L3 domains.
@@ -236,20 +237,14 @@ mod tests {
         machine.cpus.online = (0..16).map(Cpu).collect();
         machine.cpus.threads = (0..16)
             .map(|cpu| Thread {
-                cpu: Cpu(cpu),
-                online: true,
                 package: Ok(PackageId(part(cpu, packages))),
-                die: Err(Why::Absent),
-                cluster: Err(Why::Absent),
-                core: Cpu(cpu),
-                rank: 0,
                 node: Some(NodeId(part(cpu, nodes))),
-                kind: CoreKind::Uniform,
+                ..Thread::new(Cpu(cpu))
             })
             .collect();
         let group =
             |parts, index| (0..16).filter(|cpu| part(*cpu, parts) == index).map(Cpu).collect();
-        machine.nodes = (0..nodes).map(|id| node(id, group(nodes, id))).collect();
+        machine.nodes = (0..nodes).map(|id| Node::new(NodeId(id), group(nodes, id))).collect();
         let l3 = |index| Cache {
             level: 3,
             kind: CacheKind::Unified,
@@ -258,18 +253,6 @@ mod tests {
         };
         machine.caches = (0..l3s).map(l3).collect();
         machine
-    }
-
-    fn node(id: u32, cpus: CpuSet) -> Node {
-        Node {
-            id: NodeId(id),
-            cpus,
-            memory: Err(Why::Absent),
-            memory_free: Err(Why::Absent),
-            distances: Vec::new(),
-            kind: NodeKind::Ordinary,
-            huge_pages: Vec::new(),
-        }
     }
 
     fn of(mut machine: Machine, vendor: &str, family_model: (u32, u32)) -> Machine {
@@ -303,7 +286,7 @@ mod tests {
     #[test]
     fn one_node_a_package_is_no_split() {
         let mut plain = machine(2, 2, 2);
-        plain.nodes.push(node(9, CpuSet::new()));
+        plain.nodes.push(Node::new(NodeId(9), CpuSet::new()));
         assert_eq!((plain.sub_numa().kind, plain.sub_numa().per_package), (SubNumaKind::None, 1));
         assert_eq!(machine(2, 1, 2).sub_numa().kind, SubNumaKind::None);
         assert_eq!(Machine::default().sub_numa().kind, SubNumaKind::Unknown);

@@ -8,6 +8,8 @@
 //! Plain data shared by the readers (`capture`), the rules (`decide`) and the printers (`output`).
 //! It holds no rule and no wording of its own: the words come from the catalogue's files.
 
+#![forbid(unsafe_code)]
+
 mod finding;
 mod observation;
 mod setting;

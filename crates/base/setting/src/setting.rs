@@ -181,7 +181,7 @@ pub struct Effect {
     pub text: String,
     /// How sure.
     pub basis: Basis,
-    /// `high`, `medium`, `low` or `none`: how much it matters for I/O.
+    /// `high`, `medium`, `low` or `note`: how much it matters for I/O.
     pub impact: crate::Severity,
     /// After over before, where figures exist (1.609 for +60.9 %).
     #[serde(default)]

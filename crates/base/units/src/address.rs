@@ -25,6 +25,13 @@ pub struct PciAddress {
     pub function: u8,
 }
 
+impl PciAddress {
+    /// Domain, bus and device: what the functions of one card have in common.
+    pub const fn card(self) -> (u32, u8, u8) {
+        (self.domain, self.bus, self.device)
+    }
+}
+
 impl FromStr for PciAddress {
     type Err = ParseError;
 

@@ -9,6 +9,8 @@
 //! It knows nothing of files, machines or settings, and it never guesses: text that it cannot read
 //! is an error that carries the text.
 
+#![forbid(unsafe_code)]
+
 mod address;
 mod cpu_set;
 mod error;

@@ -73,6 +73,11 @@ impl Transfers {
         };
         ByteRate(self.gts() * 1e9 / 8.0 * coding)
     }
+
+    /// What so many lanes carry together in one direction after line coding.
+    pub fn rate(self, lanes: u8) -> ByteRate {
+        ByteRate(self.lane_rate().0 * f64::from(lanes))
+    }
 }
 
 impl fmt::Display for Transfers {
@@ -143,7 +148,7 @@ mod tests {
 
     #[test]
     fn lane_rates_follow_the_line_coding() {
-        let gen5_x4 = ByteRate(Transfers(320).lane_rate().0 * 4.0);
+        let gen5_x4 = Transfers(320).rate(4);
         assert_eq!(gen5_x4.to_string(), "15.8 GB/s");
         assert!((Transfers(25).lane_rate().0 - 250e6).abs() < 1.0);
     }

@@ -63,7 +63,7 @@ impl Reader<'_> {
             Err(Why::Absent) if dir.list().is_err() => return None,
             size => size.and_then(|text| parse_size(&text)),
         };
-        let cpus = shared(&dir, thread.cpu, self.online);
+        let cpus = shared(&dir, thread.cpu, self.online)?;
         if self.covered.len() <= index {
             self.covered.resize_with(index + 1, CpuSet::new);
         }
@@ -83,18 +83,26 @@ impl Reader<'_> {
     }
 }
 
-/// The online CPUs of `shared_cpu_map`, or of the list beside it, or the CPU alone. The mask comes
-/// first because lstopo believes it where a tree was mended by hand and the two differ.
-fn shared(dir: &Dir<'_>, cpu: Cpu, online: &CpuSet) -> CpuSet {
-    let mask = dir.text("shared_cpu_map").ok().and_then(|text| CpuSet::from_mask(&text).ok());
-    let set = mask.or_else(|| dir.parse::<CpuSet>("shared_cpu_list").ok());
-    let believed = set.filter(|set| set.contains(cpu)).map(|set| set.and(online));
-    believed.filter(|set| !set.is_empty()).unwrap_or_else(|| [cpu].into_iter().collect())
+/// The online CPUs of `shared_cpu_map`, or of the list beside it, or the CPU alone where these name
+/// others only or are not written. Unknown where they are there and cannot be read: a cache of one
+/// CPU would be a wrong one. The mask comes first because lstopo believes it where a tree was mended
+/// by hand and the two differ.
+fn shared(dir: &Dir<'_>, cpu: Cpu, online: &CpuSet) -> Option<CpuSet> {
+    let alone = || [cpu].into_iter().collect();
+    let mask = dir.text("shared_cpu_map");
+    let is_written = mask != Err(Why::Absent);
+    let by_mask = mask.ok().and_then(|text| CpuSet::from_mask(&text).ok());
+    let set = match by_mask.map_or_else(|| dir.parse::<CpuSet>("shared_cpu_list"), Ok) {
+        Ok(set) => set.and(online),
+        Err(Why::Absent) if !is_written => return Some(alone()),
+        Err(_) => return None,
+    };
+    Some(if set.contains(cpu) { set } else { alone() })
 }
 
 /// A size as the kernel prints it: `32768K`.
-fn parse_size(text: &str) -> Fact<Bytes> {
-    let unparsed = || Why::Unparsed(text.chars().take(80).collect());
+pub(crate) fn parse_size(text: &str) -> Fact<Bytes> {
+    let unparsed = || Why::unparsed(text);
     let (digits, shift) = match text.as_bytes().last() {
         Some(b'K') => (text.strip_suffix('K'), 10),
         Some(b'M') => (text.strip_suffix('M'), 20),
@@ -108,7 +116,7 @@ fn parse_size(text: &str) -> Fact<Bytes> {
     }
 }
 
-fn parse_kind(text: &str) -> Option<CacheKind> {
+pub(crate) fn parse_kind(text: &str) -> Option<CacheKind> {
     match text {
         "Data" => Some(CacheKind::Data),
         "Instruction" => Some(CacheKind::Instruction),
@@ -173,6 +181,20 @@ mod tests {
             (3, "0".to_owned(), Some(8 << 20)),
         ];
         assert_eq!(caches(&root), expected);
+    }
+
+    /// The sibling tells of the cache; a second one of CPU 0 alone would be wrong.
+    #[test]
+    fn sharing_that_cannot_be_read_is_not_guessed() {
+        let mut root = MemoryRoot::new();
+        root.file("/sys/devices/system/cpu/online", "0-1");
+        put(&mut root, 0, 0, (3, "Unified", "8192K", "0-1"));
+        put(&mut root, 1, 0, (3, "Unified", "8192K", "0-1"));
+        for file in ["shared_cpu_map", "shared_cpu_list"] {
+            let folder = "/sys/devices/system/cpu/cpu0/cache/index0";
+            root.refuse(&format!("{folder}/{file}"), Why::Denied);
+        }
+        assert_eq!(caches(&root), [(3, "0-1".to_owned(), Some(8 << 20))]);
     }
 
     #[test]

@@ -77,7 +77,7 @@ fn memory_node(root: &dyn Root, address: &str, nodes: &[Node]) -> Option<NodeId>
     nodes.iter().any(|known| known.id == node).then_some(node)
 }
 
-fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+pub(crate) fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.trim().strip_prefix(key)).map(str::trim)
 }
 
@@ -128,15 +128,7 @@ mod tests {
             "Node:      250\nStatus:    online\n",
         );
         let functions = [function("0004:05:00.0", (0x03, 0x02), 0x10de)];
-        let node = Node {
-            id: NodeId(250),
-            cpus: units::CpuSet::new(),
-            memory: Err(machine::Why::Absent),
-            memory_free: Err(machine::Why::Absent),
-            distances: Vec::new(),
-            kind: machine::NodeKind::Gpu,
-            huge_pages: Vec::new(),
-        };
+        let node = Node::new(NodeId(250), units::CpuSet::new());
         assert_eq!(read(&root, &functions, &[node])[0].memory_node, Some(NodeId(250)));
         assert_eq!(read(&root, &functions, &[])[0].memory_node, None);
     }

@@ -15,17 +15,22 @@
 //!
 //! It holds no opinion: whether a value is good is decided elsewhere.
 
+#![forbid(unsafe_code)]
+
 mod acpi;
 mod block;
 mod cache;
 mod cpu;
 mod dmi;
+#[doc(hidden)]
+pub mod fuzz;
 mod gpu;
 mod host;
 mod irq;
 mod net;
 mod node;
 mod observe;
+mod parallel;
 mod pci;
 mod power;
 mod rdma;
@@ -40,23 +45,37 @@ pub use troubles::Troubles;
 /// Reads a whole machine.
 ///
 /// The order is that of dependence: functions need nodes, drives and NICs need functions,
-/// interrupts need all of them for their names.
+/// interrupts need all of them for their names. What needs nothing is read beside all of that:
+/// frequency and idle states, and the text of `/proc/interrupts`.
 pub fn read(root: &dyn Root) -> Machine {
+    let mut last = Troubles::default();
     let mut troubles = Troubles::default();
-    let host = host::read(root, &mut troubles);
-    let mut cpus = cpu::read(root, &mut troubles);
-    let nodes = node::read(root, &cpus, &mut troubles);
+    let beside = || (irq::text(root), power::read(root, &mut last));
+    let ((text, power), mut machine) = parallel::both(beside, || chain(root, &mut troubles));
+    let Machine { functions, nics, .. } = &machine;
+    machine.irqs = irq::read(root, text, functions, nics, &mut troubles);
+    troubles.add(last);
+    Machine { power, unknown: troubles.into_list(), ..machine }
+}
+
+/// What is read one after another.
+fn chain(root: &dyn Root, troubles: &mut Troubles) -> Machine {
+    let host = host::read(root, troubles);
+    let mut cpus = cpu::read(root, troubles);
+    let nodes = node::read(root, &cpus, troubles);
     cpu::place_on_nodes(&mut cpus, &nodes);
     let caches = cache::read(root, &cpus);
-    let acpi = acpi::read(root, &mut troubles);
-    let dimms = dmi::read(root, &mut troubles);
-    let functions = pci::read(root, &nodes, &mut troubles);
-    let (drives, volumes) = block::read(root, &functions, &mut troubles);
-    let nics = net::read(root, &functions, &mut troubles);
+    let acpi = acpi::read(root, troubles);
+    let dimms = dmi::read(root, troubles);
+    let functions = pci::read(root, &nodes, troubles);
+    let mut later = Troubles::default();
+    let ((drives, volumes), nics) = parallel::both(
+        || block::read(root, &functions, troubles),
+        || net::read(root, &functions, &mut later),
+    );
+    troubles.add(later);
     let rdma = rdma::read(root, &functions, &nics);
     let gpus = gpu::read(root, &functions, &nodes);
-    let irqs = irq::read(root, &functions, &nics, &mut troubles);
-    let power = power::read(root, &mut troubles);
     Machine {
         host,
         cpus,
@@ -70,8 +89,6 @@ pub fn read(root: &dyn Root) -> Machine {
         nics,
         rdma,
         gpus,
-        irqs,
-        power,
-        unknown: troubles.into_list(),
+        ..Machine::default()
     }
 }

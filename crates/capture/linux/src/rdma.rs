@@ -72,8 +72,8 @@ fn netdev(device: &Dir<'_>, port: &Dir<'_>, number: u32) -> Option<String> {
 }
 
 /// `100 Gb/sec (4X EDR)`, `2.5 Gb/sec (1X SDR)`.
-fn rate(text: &str) -> Fact<BitRate> {
-    let unparsed = || Why::Unparsed(text.chars().take(80).collect());
+pub(crate) fn rate(text: &str) -> Fact<BitRate> {
+    let unparsed = || Why::unparsed(text);
     let (number, _) = text.split_once(" Gb/sec").ok_or_else(unparsed)?;
     let (whole, tenth) = number.trim().split_once('.').unwrap_or((number.trim(), "0"));
     let whole: u64 = whole.parse().map_err(|_| unparsed())?;
@@ -100,7 +100,7 @@ fn gids(port: &Dir<'_>) -> Vec<(u32, String, String)> {
 }
 
 /// `fe80:0000:0000:0000:0000:0000:0000:0000` is a port without an address yet.
-fn is_set(gid: &str) -> bool {
+pub(crate) fn is_set(gid: &str) -> bool {
     let host = gid.strip_prefix("fe80").unwrap_or(gid);
     host.bytes().any(|byte| !matches!(byte, b'0' | b':'))
 }
@@ -119,7 +119,7 @@ fn path_mtu(mtu: u32) -> Fact<u32> {
 /// Priorities with priority flow control on.
 fn pfc(root: &dyn Root, netdev: &str) -> Fact<Vec<u8>> {
     let text = root.ask(&Question::Pfc(netdev.to_owned()))?;
-    serde_json::from_str(&text).map_err(|_| Why::Unparsed(text.chars().take(80).collect()))
+    serde_json::from_str(&text).map_err(|_| Why::unparsed(&text))
 }
 
 #[cfg(test)]

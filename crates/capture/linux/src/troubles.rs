@@ -25,6 +25,11 @@ impl Troubles {
         fact.inspect_err(|why| self.note(what, why, path)).ok()
     }
 
+    /// Notes what another reader met, after all that was noted here.
+    pub fn add(&mut self, others: Self) {
+        others.list.iter().for_each(|other| self.note(&other.what, &other.why, &other.path));
+    }
+
     /// All of them, in the order met.
     pub fn into_list(self) -> Vec<Trouble> {
         self.list

@@ -8,15 +8,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-mod cpu_common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use cpu_common::{captures, skipped};
-use libtest_mimic::{Arguments, Failed, Trial};
-use machine::{CoreKind, Machine, Node, NodeKind, NumberingKind, Thread, Why};
+use machine::{Machine, Node, NumberingKind, Thread, Why};
 use root::MemoryRoot;
+use support::{Failed, Need, Trial, shared, trial};
 use units::{Cpu, CpuSet, NodeId, PackageId};
 
 /// Rows of INDEX.csv that are not followed, with the reason.
@@ -26,21 +23,19 @@ const DIFFERENCES: &[(&str, &str)] = &[(
 )];
 
 fn main() {
-    let arguments = Arguments::from_args();
-    let trials = captures().map(|captures| captures.join("text")).map_or_else(
-        || vec![skipped("texts", "no captures in ../shared or NEARSIDE_SHARED")],
-        |text| trials(&text),
-    );
-    libtest_mimic::run(&arguments, trials).exit();
+    let Some(text) = shared().map(|shared| shared.join("captures/text")) else {
+        support::run(vec![trial("texts", &[Need::Captures], || Ok(()))]);
+    };
+    support::run(trials(&text))
 }
 
 fn trials(text: &Path) -> Vec<Trial> {
     let (lscpu, acpi) = (text.join("lscpu"), text.join("acpi"));
-    let mut trials = vec![Trial::test("lscpu/INDEX.csv", move || check_index(&lscpu))];
+    let needs = [Need::Captures];
+    let mut trials = vec![trial("lscpu/INDEX.csv", &needs, move || check_index(&lscpu))];
     for row in rows(&acpi.join("EXPECTED.csv")).unwrap_or_default() {
-        let acpi = acpi.clone();
-        trials
-            .push(Trial::test(format!("acpi/{}", row["machine"]), move || check_acpi(&acpi, &row)));
+        let (name, acpi) = (format!("acpi/{}", row["machine"]), acpi.clone());
+        trials.push(trial(name, &needs, move || check_acpi(&acpi, &row)));
     }
     trials
 }
@@ -129,15 +124,7 @@ fn from_lscpu(text: &str) -> Machine {
 fn nodes(text: &str) -> Vec<Node> {
     let node = |line: &str| {
         let (id, cpus) = line.strip_prefix("NUMA node")?.split_once(" CPU(s):")?;
-        Some(Node {
-            id: NodeId(id.parse().ok()?),
-            cpus: CpuSet::from_list(cpus).ok()?,
-            memory: Err(Why::Absent),
-            memory_free: Err(Why::Absent),
-            distances: Vec::new(),
-            kind: NodeKind::Ordinary,
-            huge_pages: Vec::new(),
-        })
+        Some(Node::new(NodeId(id.parse().ok()?), CpuSet::from_list(cpus).ok()?))
     };
     text.lines().filter_map(node).collect()
 }
@@ -152,15 +139,12 @@ fn thread(machine: &Machine, cpu: Cpu, sockets: u32, half: Option<u32>) -> Threa
     };
     let second = half.is_some_and(|half| cpu.0 >= half);
     Thread {
-        cpu,
         online: machine.cpus.online.contains(cpu),
         package,
-        die: Err(Why::Absent),
-        cluster: Err(Why::Absent),
         core: Cpu(cpu.0 - if second { half.unwrap_or(0) } else { 0 }),
         rank: u32::from(second),
         node,
-        kind: CoreKind::Uniform,
+        ..Thread::new(cpu)
     }
 }
 

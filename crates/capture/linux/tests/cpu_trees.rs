@@ -5,19 +5,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-mod cpu_common;
-#[path = "cpu_common/tree.rs"]
-mod tree;
-
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cpu_common::{captures, skipped};
-use libtest_mimic::{Arguments, Failed, Trial};
 use machine::Machine;
 use root::DirRoot;
-use tree::{archives, has, output, roots, unpack};
+use support::{Capture, Failed, Need, Trial, lab_captures, tree_captures, trial};
 use units::CpuSet;
 
 /// (root, what, reason): where an oracle is not followed.
@@ -89,65 +83,103 @@ const KINDS: &[(&str, &str, u32, &str)] = &[
 ];
 
 fn main() {
-    let arguments = Arguments::from_args();
-    let trials = captures().map_or_else(
-        || vec![skipped("trees", "no captures in ../shared or NEARSIDE_SHARED")],
-        |captures| trials(&captures),
-    );
-    libtest_mimic::run(&arguments, trials).exit();
-}
-
-fn trials(captures: &Path) -> Vec<Trial> {
-    let oracles = Oracles { lstopo: has("lstopo-no-graphics"), lscpu: has("lscpu") };
-    let missing = [("lstopo", oracles.lstopo), ("lscpu", oracles.lscpu)];
-    let mut trials: Vec<_> = missing
-        .iter()
-        .filter(|(_, there)| !there)
-        .map(|(name, _)| skipped(name, "not installed"))
-        .collect();
-    for (name, archive) in ["trees", "lab"].iter().flat_map(|f| archives(&captures.join(f))) {
-        trials.push(Trial::test(name.clone(), move || check_archive(&name, &archive, oracles)));
+    let all: Vec<Capture> = tree_captures().into_iter().chain(lab_captures()).collect();
+    let checks: [(&str, &[Need], Check); 3] = [
+        ("readme", &[Need::Captures], |root, _, machine| {
+            Ok(readme(root, machine).into_iter().chain(kinds(root, machine)).collect())
+        }),
+        ("lstopo", &[Need::Captures, Need::Tool("lstopo-no-graphics")], lstopo_agrees),
+        ("lscpu", &[Need::Captures, Need::Tool("lscpu")], lscpu_agrees),
+    ];
+    let mut trials: Vec<Trial> = Vec::new();
+    for (what, needs, check) in checks {
+        if all.is_empty() {
+            trials.push(trial(what, needs, || Ok(())));
+        }
+        trials.extend(all.iter().cloned().map(|capture| {
+            trial(format!("{what}/{}", capture.name), needs, move || each_root(&capture, check))
+        }));
     }
-    trials
+    trials.extend(all.into_iter().map(|capture| {
+        let name = format!("rows/{}", capture.name);
+        trial(name, &[Need::Captures], move || rows_are_there(&capture))
+    }));
+    support::run(trials)
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Oracles {
-    lstopo: bool,
-    lscpu: bool,
+/// Differences of a root, by its name and folder, from what is known or told of it.
+type Check = fn(&str, &Path, &Machine) -> Result<Vec<String>, Failed>;
+
+fn lstopo_agrees(_: &str, path: &Path, machine: &Machine) -> Result<Vec<String>, Failed> {
+    let there = path.join("sys/devices/system/cpu/cpu0").exists();
+    if there { lstopo(path, machine) } else { Ok(Vec::new()) }
 }
 
-/// Checks every root of one archive and reports all differences together.
-fn check_archive(name: &str, archive: &Path, oracles: Oracles) -> Result<(), Failed> {
-    let folder = unpack(archive)?;
+fn lscpu_agrees(_: &str, path: &Path, machine: &Machine) -> Result<Vec<String>, Failed> {
+    let there = path.join("proc/cpuinfo").exists();
+    Ok(if there { lscpu(path, machine) } else { Vec::new() })
+}
+
+/// The roots of a capture, by name and folder.
+fn named_roots(capture: &Capture) -> Result<Vec<(String, PathBuf)>, Failed> {
+    let (folder, name) = (capture.folder()?, &capture.name);
     let mut found = Vec::new();
-    let mut rows: BTreeSet<&str> = README.iter().map(|row| row.0).collect();
-    rows.retain(|row| row.split('/').next() == Some(name));
-    for path in roots(folder.path()) {
-        let below = path.strip_prefix(folder.path())?.to_string_lossy().into_owned();
+    for path in roots(&folder) {
+        let below = path.strip_prefix(&folder)?.to_string_lossy().into_owned();
         let root = match below.as_str() {
-            "" | "tree" => name.to_owned(),
+            "" | "tree" => name.clone(),
             below => format!("{name}/{below}"),
         };
-        rows.remove(root.as_str());
+        found.push((root, path));
+    }
+    Ok(found)
+}
+
+/// Every row of the README's table about this capture speaks of a root that is in it.
+fn rows_are_there(capture: &Capture) -> Result<(), Failed> {
+    let roots = named_roots(capture)?;
+    let own = |row: &&str| row.split('/').next() == Some(&capture.name);
+    let mut rows = README.iter().map(|row| row.0).filter(own);
+    match rows.find(|row| !roots.iter().any(|(root, _)| root == row)) {
+        Some(row) => Err(format!("{row}: in the README table, not in the archive").into()),
+        None => Ok(()),
+    }
+}
+
+/// Checks every root of one capture and reports all differences together.
+fn each_root(capture: &Capture, check: Check) -> Result<(), Failed> {
+    let mut found = Vec::new();
+    for (root, path) in named_roots(capture)? {
         let machine = nearside_linux::read(&DirRoot::open(&path)?);
-        let mut differences = readme(&root, &machine);
-        differences.extend(kinds(&root, &machine));
-        if oracles.lstopo && path.join("sys/devices/system/cpu/cpu0").exists() {
-            differences.extend(lstopo(&path, &machine)?);
-        }
-        if oracles.lscpu && path.join("proc/cpuinfo").exists() {
-            differences.extend(lscpu(&path, &machine));
-        }
+        let mut differences = check(&root, &path, &machine)?;
         differences.retain(|text| {
             !DIFFERENCES.iter().any(|(at, what, _)| *at == root && text.starts_with(what))
         });
         found.extend(differences.into_iter().map(|text| format!("{root}: {text}")));
     }
-    found.extend(
-        rows.into_iter().map(|row| format!("{row}: in the README table, not in the archive")),
-    );
     if found.is_empty() { Ok(()) } else { Err(found.join("\n").into()) }
+}
+
+/// Folders that are roots, as the captures' README defines one, but for those inside a root.
+fn roots(top: &Path) -> Vec<PathBuf> {
+    let signs = ["sys/devices", "sys/class", "proc/cpuinfo", "proc/interrupts"];
+    if signs.iter().any(|sign| top.join(sign).exists()) {
+        return vec![top.to_owned()];
+    }
+    let entries = std::fs::read_dir(top).into_iter().flatten().flatten();
+    let mut folders: Vec<_> =
+        entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir())).map(|e| e.path()).collect();
+    folders.sort();
+    folders.iter().flat_map(|folder| roots(folder)).collect()
+}
+
+/// What a program prints.
+fn output(command: &mut Command) -> Result<String, Failed> {
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 fn readme(root: &str, machine: &Machine) -> Vec<String> {

@@ -133,22 +133,22 @@ fn compare_said(live: &LiveRoot, name: &str) -> Result<(), Failed> {
     let commands = folder.path().join("sos_commands/networking");
     fs::create_dir_all(&commands)?;
     fs::create_dir_all(folder.path().join("sys/class"))?;
-    let questions: [(&str, fn(String) -> Question); 6] = [
-        ("-l", Question::Channels),
-        ("-g", Question::Rings),
-        ("-c", Question::Coalescing),
-        ("-a", Question::Pause),
-        ("-k", Question::Features),
-        ("-i", Question::Driver),
+    let owned = || name.to_owned();
+    let questions = [
+        ("-l", Question::Channels(owned())),
+        ("-g", Question::Rings(owned())),
+        ("-c", Question::Coalescing(owned())),
+        ("-a", Question::Pause(owned())),
+        ("-k", Question::Features(owned())),
+        ("-i", Question::Driver(owned())),
     ];
-    for (flag, _) in questions {
-        let output = Command::new("ethtool").args([flag, name]).output()?;
+    for (flag, _) in &questions {
+        let output = Command::new("ethtool").args([*flag, name]).output()?;
         let text = [output.stderr, output.stdout].concat();
         fs::write(commands.join(format!("ethtool_{flag}_{name}")), text)?;
     }
     let said = root::open(folder.path(), None)?.root;
     for (flag, question) in questions {
-        let question = question(name.to_owned());
         let [asked, said] = [live.ask(&question), said.ask(&question)];
         let title = format!("{name} {flag}");
         if flag == "-k" {

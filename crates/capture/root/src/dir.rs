@@ -52,10 +52,16 @@ impl<'a> Dir<'a> {
         text(self.root, &self.join(name))
     }
 
+    /// A file's text, and its permission bits.
+    pub fn text_with_mode(&self, name: &str) -> (Fact<String>, Fact<u32>) {
+        let (bytes, mode) = self.root.read_with_mode(&self.join(name));
+        (bytes.and_then(trimmed), mode)
+    }
+
     /// A file's text as a value.
     pub fn parse<T: FromStr>(&self, name: &str) -> Fact<T> {
         let text = self.text(name)?;
-        text.parse().map_err(|_| unparsed(&text))
+        text.parse().map_err(|_| Why::unparsed(&text))
     }
 
     /// A file's text as a hexadecimal number, with or without `0x`.
@@ -63,7 +69,10 @@ impl<'a> Dir<'a> {
         let text = self.text(name)?;
         let digits = text.strip_prefix("0x").unwrap_or(&text);
         let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        plain.then(|| u32::from_str_radix(digits, 16).ok()).flatten().ok_or_else(|| unparsed(&text))
+        plain
+            .then(|| u32::from_str_radix(digits, 16).ok())
+            .flatten()
+            .ok_or_else(|| Why::unparsed(&text))
     }
 
     /// Names in it; nothing where it is missing.
@@ -71,11 +80,15 @@ impl<'a> Dir<'a> {
         self.root.list(&self.path)
     }
 
-    /// The last part of a link's target: `driver -> ../../bus/pci/drivers/nvme` gives `nvme`.
+    /// The last part of a link's target: `driver -> ../../bus/pci/drivers/nvme` gives `nvme`. A link
+    /// to itself names nothing.
     pub fn link_name(&self, name: &str) -> Fact<String> {
         let target = self.root.link(&self.join(name))?;
         let last = target.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        if last.is_empty() { Err(unparsed(&target)) } else { Ok(last.to_owned()) }
+        if target == name {
+            return Err(Why::Failed("too many links".to_owned()));
+        }
+        if last.is_empty() { Err(Why::unparsed(&target)) } else { Ok(last.to_owned()) }
     }
 
     /// Its path with links resolved.
@@ -89,12 +102,26 @@ impl<'a> Dir<'a> {
 /// # Errors
 /// Text that is not UTF-8 is [`Why::Unparsed`].
 pub fn text(root: &dyn Root, path: &str) -> Fact<String> {
-    let bytes = root.read(path)?;
+    trimmed(root.read(path)?)
+}
+
+fn trimmed(bytes: Vec<u8>) -> Fact<String> {
     let text = String::from_utf8(bytes)
-        .map_err(|error| unparsed(&String::from_utf8_lossy(error.as_bytes())))?;
+        .map_err(|error| Why::unparsed(&String::from_utf8_lossy(error.as_bytes())))?;
     Ok(text.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
 }
 
-fn unparsed(text: &str) -> Why {
-    Why::Unparsed(text.chars().take(80).collect())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryRoot;
+
+    #[test]
+    fn a_link_to_itself_names_nothing() {
+        let mut root = MemoryRoot::new();
+        root.symlink("/a/driver", "driver").symlink("/b/driver", "../../drivers/driver");
+        let name = |folder: &str| Dir::new(&root, folder).link_name("driver");
+        assert_eq!(name("/a"), Err(Why::Failed("too many links".to_owned())));
+        assert_eq!(name("/b"), Ok("driver".to_owned()));
+    }
 }

@@ -33,7 +33,7 @@ pub enum OpenError {
     #[error("{path} holds no machine: neither sys/devices, sys/class, proc/cpuinfo nor proc/interrupts", path = .0.display())]
     NoRoot(PathBuf),
     /// More than one root; the names to choose from.
-    #[error("{path} holds {n} machines: {names}", path = .path.display(), n = .roots.len(), names = .roots.join(", "))]
+    #[error("{path} holds {n} machines: {names}", path = .path.display(), n = .roots.len(), names = names(.roots))]
     Several {
         /// The folder or archive.
         path: PathBuf,
@@ -79,6 +79,21 @@ impl OpenError {
     }
 }
 
+/// As many names as a screen holds.
+const NAMES: usize = 20;
+
+/// Names to choose from. They are as strange as who made the archive wanted them.
 fn names(roots: &[String]) -> String {
-    if roots.is_empty() { "none".to_owned() } else { roots.join(", ") }
+    let shown = |name: &String| match name.escape_debug().to_string() {
+        plain if plain == *name => plain,
+        odd => format!("\"{odd}\""),
+    };
+    match roots {
+        [] => "none".to_owned(),
+        few if few.len() <= NAMES => few.iter().map(shown).collect::<Vec<_>>().join(", "),
+        many => {
+            let first: Vec<_> = many.iter().take(NAMES).map(shown).collect();
+            format!("{} and {} more", first.join(", "), many.len() - NAMES)
+        }
+    }
 }

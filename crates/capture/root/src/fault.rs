@@ -103,7 +103,10 @@ impl Root for FaultyRoot<'_> {
 
     fn link(&self, path: &str) -> Fact<String> {
         if self.fault(path) == Some(&Fault::LinkLoop) {
-            return Ok(path.rsplit('/').next().unwrap_or_default().to_owned());
+            // A fault harms what is there and makes nothing that is not.
+            let is_there = self.inner.link(path).is_ok() || self.inner.mode(path).is_ok();
+            let own = path.rsplit('/').next().unwrap_or_default().to_owned();
+            return if is_there { Ok(own) } else { Err(Why::Absent) };
         }
         self.refusal(path)?;
         self.inner.link(path)
@@ -198,6 +201,7 @@ mod tests {
         assert_eq!(faulty.read("/a/z"), Err(Why::Absent));
         assert_eq!(faulty.list("/a").unwrap(), ["l", "n", "x", "y"]);
         assert_eq!(faulty.link("/a/l").unwrap(), "l");
+        assert_eq!(faulty.link("/a/lost"), Err(Why::Absent));
         assert_eq!(faulty.resolve("/a/l"), Err(Why::Failed("too many links".to_owned())));
         assert_eq!(faulty.mode("/b/c"), Err(Why::Denied));
         let noise = faulty.read("/a/n").unwrap();

@@ -16,12 +16,15 @@
 //! It does not know what any file means.
 
 pub mod archive;
+mod bounded;
 mod capture;
 mod content;
 mod dir;
 mod directory;
 mod error;
 pub mod fault;
+#[doc(hidden)]
+pub mod fuzz;
 mod live;
 mod memory;
 mod open;
@@ -36,7 +39,7 @@ pub use dir::{Dir, text};
 pub use directory::{DirRoot, LiveRoot};
 pub use error::{ArchiveOpenError, OpenError};
 pub use memory::MemoryRoot;
-pub use open::{Opened, open};
+pub use open::{Opened, open, open_archive};
 pub use question::Question;
 pub use recorder::{Record, Recorder};
 pub use redact::Redactor;

@@ -17,6 +17,20 @@ pub trait Root: Sync {
     /// A longer file is cut there. Sizes that sysfs states are not trusted; NUL padding stays.
     fn read(&self, path: &str) -> Fact<Vec<u8>>;
 
+    /// The content of a file as [`Root::read`] gives it, and its mode as [`Root::mode`] does: one
+    /// opening where there are thousands of files whose mode tells something.
+    fn read_with_mode(&self, path: &str) -> (Fact<Vec<u8>>, Fact<u32>) {
+        (self.read(path), self.mode(path))
+    }
+
+    /// The first `most` bytes of a file, at most [`SMALL`]: for those whose every byte costs, as
+    /// configuration space does in a virtual machine, where each word read is an exit.
+    fn head(&self, path: &str, most: usize) -> Fact<Vec<u8>> {
+        let mut bytes = self.read(path)?;
+        bytes.truncate(most);
+        Ok(bytes)
+    }
+
     /// A file of any size, a piece at a time (/proc/interrupts grows to 58 MB).
     fn stream(&self, path: &str) -> Fact<Box<dyn BufRead + '_>>;
 

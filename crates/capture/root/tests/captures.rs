@@ -2,37 +2,22 @@
 //! Real captures: every archive opens, is recorded, written and opened again as it was.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use libtest_mimic::{Arguments, Failed, Trial};
 use nearside_root as root;
 use root::archive::Limits;
 use root::{About, OpenError, Overwrite, Record, Recorder, Redactor, Root};
+use support::{Failed, Need, Trial, lab_captures, tree_captures, trial};
 
 fn main() {
-    let shared = std::env::var_os("NEARSIDE_SHARED").map_or_else(beside, PathBuf::from);
-    let mut trials = Vec::new();
-    for folder in ["trees", "lab"] {
-        let folder = shared.join("captures").join(folder);
-        let mut archives: Vec<PathBuf> = std::fs::read_dir(folder)
-            .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
-            .unwrap_or_default();
-        archives.sort();
-        for archive in archives {
-            let name = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            trials.push(Trial::test(name, move || check(&archive)));
-        }
-    }
+    let all = tree_captures().into_iter().chain(lab_captures());
+    let mut trials: Vec<Trial> = all
+        .map(|capture| trial(capture.name, &[Need::Captures], move || check(&capture.archive)))
+        .collect();
     if trials.is_empty() {
-        let name = "captures: needs the folder of captures, see NEARSIDE_SHARED";
-        trials.push(Trial::test(name, || Ok(())).with_ignored_flag(true));
+        trials.push(trial("captures", &[Need::Captures], || Ok(())));
     }
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
-}
-
-/// The folder beside the workspace.
-fn beside() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared")
+    support::run(trials)
 }
 
 fn check(archive: &Path) -> Result<(), Failed> {

@@ -23,6 +23,8 @@
 //! It reads nothing of the machine it runs on, and it has no opinion: what is wrong with a made-up
 //! machine is for others to find.
 
+#![forbid(unsafe_code)]
+
 mod acpi;
 mod block;
 mod build;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::Catalogue;
 use machine::{Function, Irq, Machine, Managed, NodeFrom, Virtual};
-use setting::{Goal, Observation};
+use setting::{Applies, Goal, Observation};
 use units::{Cpu, CpuSet, NodeId, PciAddress};
 
 use crate::devices::Devices;
@@ -52,6 +52,16 @@ impl<'a> Context<'a> {
     /// Whether the machine carries a tag.
     pub(crate) fn is(&self, tag: &str) -> bool {
         self.tags.contains(tag)
+    }
+
+    /// Whether an entry's tags hold for the machine, and for the device that carries `device`.
+    pub(crate) fn meets(&self, applies: &Applies, device: &BTreeSet<String>) -> bool {
+        let carries = |tag: &str| self.is(tag) || device.contains(tag);
+        let holds = |tag: &String| match tag.strip_prefix('!') {
+            Some(tag) => !carries(tag),
+            None => carries(tag),
+        };
+        applies.when.iter().all(holds) && !applies.never.iter().any(holds)
     }
 
     /// Whether the kernel runs in a virtual machine.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which names people have for a PCI function, and which functions matter for I/O.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use machine::{Drive, DriveKind, Function, Machine, Nic, NicKind, PortKind};
-use units::{BitRate, PciAddress};
+use machine::{Drive, DriveKind, Fact, Function, Machine, Nic, NicKind, PortKind, Why};
+use units::{BitRate, CpuSet, PciAddress};
 
 /// From this line rate on, placement of a network port costs something that can be seen.
 pub(crate) const FAST: BitRate = BitRate(10_000_000_000);
@@ -150,9 +150,25 @@ pub(crate) fn is_up(nic: &Nic) -> bool {
     nic.state == "up" || (nic.state == "unknown" && nic.speed.is_ok())
 }
 
+/// Ports of network cards whose link is up, virtual functions left out.
+pub(crate) fn working_ports(machine: &Machine) -> impl Iterator<Item = &Nic> + Clone {
+    machine.nics.iter().filter(|nic| nic.kind == NicKind::Physical && is_up(nic))
+}
+
 /// Whether a network device is known to run at 10 Gb/s or more.
 pub(crate) fn is_fast(nic: &Nic) -> bool {
     nic.speed.as_ref().is_ok_and(|speed| *speed >= FAST)
+}
+
+/// The CPU sets of a port's queues that could be read; why not, where none could.
+pub(crate) fn known_sets<'a>(
+    sets: impl Iterator<Item = &'a Fact<CpuSet>> + Clone,
+) -> Fact<Vec<&'a CpuSet>> {
+    let known: Vec<&CpuSet> = sets.clone().filter_map(|set| set.as_ref().ok()).collect();
+    match (known.is_empty(), sets.filter_map(|set| set.as_ref().err()).next()) {
+        (false, _) => Ok(known),
+        (true, why) => Err(why.cloned().unwrap_or(Why::Absent)),
+    }
 }
 
 /// Whether a drive is NVMe on PCI Express.
@@ -168,9 +184,9 @@ pub(crate) fn is_system(drive: &Drive) -> bool {
 }
 
 /// Every name of the device called `name`: block device, controllers, PCI function, interfaces.
-pub(crate) fn aliases(machine: &Machine, name: &str) -> std::collections::BTreeSet<String> {
+pub(crate) fn aliases(machine: &Machine, name: &str) -> BTreeSet<String> {
     let address = name.parse::<PciAddress>().ok();
-    let mut names = std::collections::BTreeSet::from([name.to_owned()]);
+    let mut names = BTreeSet::from([name.to_owned()]);
     names.extend(address.map(|address| address.to_string()));
     for drive in &machine.drives {
         let paths = || drive.controllers.iter();

@@ -12,6 +12,8 @@
 //! node, a link below its best) is one file in `rules/`. Words about cost and effect come from the
 //! catalogue in both cases.
 
+#![forbid(unsafe_code)]
+
 mod context;
 mod devices;
 mod draft;
@@ -24,8 +26,6 @@ mod tags;
 mod wishes;
 mod words;
 
-#[cfg(test)]
-mod bench_machine;
 #[cfg(test)]
 mod tests;
 

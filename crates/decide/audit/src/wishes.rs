@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules that are data: an observed value against the catalogue's wish for the goal.
 
-use std::collections::BTreeSet;
-
 use setting::{
-    Applies, Confidence, Form, Observation, Observe, Scope, Setting, Severity, Wish, canonical,
-    same_value,
+    Confidence, Form, Observation, Observe, Scope, Setting, Severity, Wish, canonical, same_value,
 };
 
 use crate::context::Context;
@@ -37,16 +34,6 @@ pub(crate) fn drafts(context: &Context<'_>, observations: &[Observation]) -> Vec
     grouped(drafts)
 }
 
-/// Whether the entry's tags hold for the machine, and for the device where there is one.
-pub(crate) fn applies(context: &Context<'_>, applies: &Applies, device: &BTreeSet<String>) -> bool {
-    let carries = |tag: &str| context.tags.contains(tag) || device.contains(tag);
-    let holds = |tag: &String| match tag.strip_prefix('!') {
-        Some(tag) => !carries(tag),
-        None => carries(tag),
-    };
-    applies.when.iter().all(holds) && !applies.never.iter().any(holds)
-}
-
 fn judge(context: &Context<'_>, entry: &Setting, observation: &Observation) -> Option<Draft> {
     let wish = entry.wanted.for_goal(context.goal)?;
     // What is unknown is listed with its reason; a knob that is absent is no fault.
@@ -62,7 +49,7 @@ fn judge(context: &Context<'_>, entry: &Setting, observation: &Observation) -> O
     if idle {
         return None;
     }
-    if !applies(context, &entry.applies, &device) || satisfies(wish, form(entry), value)? {
+    if !context.meets(&entry.applies, &device) || satisfies(wish, form(entry), value)? {
         return None;
     }
     Some(draft(context, entry, observation, value, wish))

@@ -4,9 +4,16 @@
 use std::cmp::Ordering;
 
 use machine::Why;
+use units::{Bytes, NodeId};
 
 /// The longest evidence text, in characters.
 const LONGEST: usize = 1000;
+
+/// The line of a node's meminfo that tells its memory, as evidence: file and text.
+pub(crate) fn meminfo(node: NodeId, memory: Bytes) -> (String, String) {
+    let path = format!("/sys/devices/system/node/node{node}/meminfo");
+    (path, format!("Node {node} MemTotal:       {:>8} kB", memory.0 / 1024))
+}
 
 /// Up to three names in full, else the first two and how many more there are.
 pub(crate) fn names(names: &[String]) -> String {

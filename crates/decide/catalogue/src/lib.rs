@@ -13,6 +13,8 @@
 //! id, with no code. A setting without a source or a trade-off does not pass the lint. This crate
 //! reads no file at run time (its caller hands the texts over) and judges no machine (`audit` does).
 
+#![forbid(unsafe_code)]
+
 mod catalogue;
 mod complaint;
 mod entry;

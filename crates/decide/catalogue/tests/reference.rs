@@ -2,11 +2,11 @@
 //! The catalogue against the published studies and the attribute names read from real controllers,
 //! which lie outside the repository: in the folder of NEARSIDE_SHARED, or in ../shared.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use libtest_mimic::{Arguments, Failed, Trial};
 use nearside_catalogue::Catalogue;
 use setting::{Setting, Wanted};
+use support::{Failed, Need, shared, trial};
 
 /// Values that the study recommends and that hold for no other platform: observed, never wished.
 const ONE_PLATFORM_ONLY: &[&str] = &[
@@ -19,26 +19,18 @@ const ONE_PLATFORM_ONLY: &[&str] = &[
 /// Attributes whose spelling in `aliases.json` was cut from prose and is no name.
 const NO_NAMES: &[&str] = &["same"];
 
+/// What must hold of the catalogue, by the folder of studies and captures.
+type Check = fn(&Path) -> Result<(), Failed>;
+
 fn main() {
-    let arguments = Arguments::from_args();
-    let shared = shared();
-    let trials = [
-        ("the_54_settings_of_the_study", the_54_settings_of_the_study as fn(&Path) -> _),
+    let checks: [(&str, Check); 2] = [
+        ("the_54_settings_of_the_study", the_54_settings_of_the_study),
         ("every_known_attribute_is_mapped", every_known_attribute_is_mapped),
     ];
-    let trials = trials.map(|(name, check)| match shared.clone() {
-        Some(folder) => Trial::test(name, move || check(&folder)),
-        None => Trial::test(name, || Ok(()))
-            .with_kind("skipped: no NEARSIDE_SHARED and no ../shared")
-            .with_ignored_flag(true),
+    let checks = checks.map(|(name, check)| {
+        trial(name, &[Need::Captures], move || check(&shared().ok_or("no captures folder")?))
     });
-    libtest_mimic::run(&arguments, trials.into()).exit();
-}
-
-fn shared() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
-    let folder = std::env::var_os("NEARSIDE_SHARED").map_or_else(beside, PathBuf::from);
-    folder.join("reference").is_dir().then_some(folder)
+    support::run(checks.into())
 }
 
 /// Each setting has an entry; one whose recommendation is its default has no wish, the others

@@ -19,8 +19,8 @@ use crate::expected::Expected;
                   read, what it costs, and what to do.\n\nWithout a verb it prints one screen: the \
                   machine, its three costliest findings, and what could not be seen. Nothing that \
                   it does changes the machine.",
-    after_help = "Try:  nearside audit --goal latency      nearside topology --near nvme0n1\n      \
-                  nearside capture                   nearside --from synthetic:r7725xd topology",
+    after_help = "Try:  nearside audit --goal latency   nearside topology --near nvme0n1\n      \
+                  nearside capture                nearside --from synthetic:r7725xd",
     disable_help_subcommand = true,
     arg_required_else_help = false
 )]
@@ -35,24 +35,34 @@ pub(crate) struct Arguments {
 /// What every verb takes.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// Read a captured machine instead of this one: a folder, an archive, or synthetic:NAME
-    #[arg(long, global = true, value_name = "FILE|DIR")]
+    /// Read a captured machine: FILE, DIR, synthetic:NAME
+    ///
+    /// An archive is a capture or a tar of /sys and /proc, plain or in gzip, xz or zstd; `-` reads
+    /// one from standard input.
+    #[arg(long, global = true, value_name = "FILE|DIR", display_order = 100)]
     pub(crate) from: Option<PathBuf>,
 
     /// Which machine, where a folder or archive holds several
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", hide_short_help = true, display_order = 101)]
     pub(crate) machine: Option<String>,
 
     /// Print one JSON document
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 102)]
     pub(crate) json: bool,
 
     /// When to colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_short_help = true,
+        display_order = 103
+    )]
     pub(crate) color: Color,
 
     /// Folder of own catalogue entries, which add to the built-in ones or replace them by id
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", hide_short_help = true, display_order = 104)]
     pub(crate) catalogue: Option<PathBuf>,
 }
 
@@ -75,9 +85,9 @@ pub(crate) enum Verb {
     Audit(Audit),
     /// Explain a setting: what it is, its values, effect, trade-off, source
     Explain(Explain),
-    /// Save what the other verbs read of this machine into one file, redacted
+    /// Save what the other verbs read into one file, redacted
     Capture(Capture),
-    /// Print man pages, shell completions, JSON schemas or a synthetic machine
+    /// Print man pages, completions and schemas; make synthetic machines
     #[command(subcommand)]
     Generate(Generate),
 }
@@ -102,15 +112,15 @@ pub(crate) struct View {
     #[arg(long)]
     pub(crate) tree: bool,
 
-    /// Every interrupt of a NIC, drive or function: its CPUs, hint, queue and count
+    /// Interrupts of a NIC, drive or function, with their CPUs
     #[arg(long, value_name = "DEVICE")]
     pub(crate) irqs: Option<String>,
 
-    /// Lanes and GB/s that the devices of each root complex can ask, and each one's share
+    /// Lanes and GB/s that each root complex's devices can ask
     #[arg(long)]
     pub(crate) lanes: bool,
 
-    /// CPUs, memory and devices near a device, and the command that binds to them
+    /// What is near a device, and the command that binds to it
     #[arg(long, value_name = "DEVICE")]
     pub(crate) near: Option<String>,
 
@@ -118,7 +128,7 @@ pub(crate) struct View {
     #[arg(long, num_args = 2, value_names = ["A", "B"])]
     pub(crate) path: Option<Vec<String>>,
 
-    /// Draw the machine into an SVG file (`-` for standard output)
+    /// Draw into an SVG file (`-` for standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }
@@ -212,11 +222,11 @@ pub(crate) struct Explain {
                         prints what was printed here.\nSerials, MAC and IP addresses, host names, \
                         UUIDs and WWNs are replaced, equal ones by equal ones.")]
 pub(crate) struct Capture {
-    /// File to write
+    /// File to write (`-` for standard output)
     #[arg(long, short, value_name = "FILE", default_value = "nearside-capture.tar.zst")]
     pub(crate) output: PathBuf,
 
-    /// Overwrite the file
+    /// Replace the file if it is there
     #[arg(long)]
     pub(crate) force: bool,
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The `nearside` command.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod expected;
 mod source;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where the facts come from: this machine, or what `--from` names.
 
+use std::path::Path;
+
 use root::{About, LiveRoot, OpenError, Root};
 
 use crate::args::Common;
@@ -29,8 +31,13 @@ pub(crate) struct Source {
 
 /// Opens the machine that the common arguments name.
 pub(crate) fn open(common: &Common) -> Result<Source, Expected> {
+    if common.machine.is_some() && common.from.as_deref().is_none_or(is_synthetic) {
+        let help = "give --from FILE or --from DIR with it";
+        return Err(Expected::usage("--machine chooses among several, and there is one", help));
+    }
     let Some(path) = &common.from else {
         let live = LiveRoot::open().map_err(explain)?;
+        look_for_file_systems(&live)?;
         return Ok(Source { root: Box::new(live), kind: Kind::Live, about: None });
     };
     let kind = Kind::Replayed;
@@ -38,30 +45,68 @@ pub(crate) fn open(common: &Common) -> Result<Source, Expected> {
         let root = Box::new(machine(name)?.build());
         return Ok(Source { root, kind, about: None });
     }
-    let opened = root::open(path, common.machine.as_deref()).map_err(explain)?;
+    let which = common.machine.as_deref();
+    let opened = if path == Path::new("-") {
+        root::open_archive(std::io::stdin().lock(), Path::new("standard input"), which)
+    } else {
+        root::open(path, which)
+    };
+    let opened = opened.map_err(explain)?;
     if opened.skipped > 0 {
         let n = opened.skipped;
-        terminal::hint(&format!("left out {n} entries whose names are no UTF-8"));
+        terminal::hint(&format!("left out of the archive, as no UTF-8: {n} names"));
     }
     Ok(Source { root: opened.root, kind, about: opened.about })
 }
 
-/// The description of a synthetic machine: `NAME`, or `NAME@1/8` for an eighth of its CPUs and
-/// queues.
+fn is_synthetic(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.starts_with(SYNTHETIC))
+}
+
+/// In a chroot or a narrow container nothing may be mounted; a machine without anything would be
+/// a wrong answer then.
+fn look_for_file_systems(live: &LiveRoot) -> Result<(), Expected> {
+    let help = "mount -t sysfs sysfs /sys; mount -t proc proc /proc";
+    let missing = |sign: &str| live.mode(sign).is_err();
+    match (missing("/sys/devices"), missing("/proc/cpuinfo")) {
+        (false, false) => return Ok(()),
+        (true, true) => {
+            let what = "cannot see the machine: neither /sys nor /proc is mounted here";
+            return Err(Expected::precondition(what, help));
+        }
+        (true, false) => terminal::hint("/sys is not mounted here: no device is seen"),
+        (false, true) => terminal::hint("/proc is not mounted here: no interrupt is seen"),
+    }
+    terminal::hint(&format!("help: {help}"));
+    Ok(())
+}
+
+/// The description of a synthetic machine: `NAME`, or a description's own `FILE.toml`; `@1/8` after
+/// it gives an eighth of its CPUs and queues.
 pub(crate) fn machine(name: &str) -> Result<synthetic::Description, Expected> {
     let (name, share) = name.split_once('@').unwrap_or((name, "1/1"));
-    let text = synthetic::named(name).ok_or_else(|| {
-        let known: Vec<_> = synthetic::names().collect();
-        let what = format!("no synthetic machine is called {name:?}");
-        Expected::usage(what, format!("known are: {}", known.join(", ")))
-    })?;
-    let description = synthetic::parse(text)
+    let text = description(name)?;
+    let description = synthetic::parse(&text)
         .map_err(|error| Expected::usage(format!("{SYNTHETIC}{name}: {error}"), ""))?;
     let divisor: Option<u32> = share.strip_prefix("1/").and_then(|divisor| divisor.parse().ok());
     match divisor.filter(|divisor| *divisor > 0) {
         Some(divisor) => Ok(description.scaled(divisor)),
         None => Err(Expected::usage(format!("{share:?} is no share"), "a share is like 1/8")),
     }
+}
+
+fn description(name: &str) -> Result<String, Expected> {
+    if name.ends_with(".toml") {
+        return std::fs::read_to_string(name).map_err(|error| {
+            let what = format!("cannot read the description {name}: {error}");
+            Expected::precondition(what, "name a TOML file that describes a machine")
+        });
+    }
+    synthetic::named(name).map(str::to_owned).ok_or_else(|| {
+        let known: Vec<_> = synthetic::names().collect();
+        let what = format!("no synthetic machine is called {name:?}");
+        Expected::usage(what, format!("name a FILE.toml or one of: {}", known.join(", ")))
+    })
 }
 
 fn explain(error: OpenError) -> Expected {

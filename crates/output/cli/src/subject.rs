@@ -2,6 +2,7 @@
 //! The driver behind the reading verbs: root to machine, machine and catalogue to audit.
 
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use audit::{Audit, Subject};
@@ -45,10 +46,8 @@ pub(crate) fn catalogue(named: Option<&Path>) -> Result<Catalogue, Expected> {
         return Ok(Catalogue::built_in());
     }
     Catalogue::with_folder(files).map_err(|complaints| {
-        Expected::usage(
-            complaints.to_string(),
-            "mend the entry, or take its file out of the folder",
-        )
+        // Each complaint has its own help.
+        Expected::usage(complaints.to_string(), "")
     })
 }
 
@@ -59,19 +58,49 @@ fn own_folders() -> Vec<PathBuf> {
     std::iter::once(PathBuf::from("/etc/nearside/catalogue")).chain(own).collect()
 }
 
+/// The longest entry; the built-in ones have up to 4 KiB.
+const MOST: u64 = 1 << 20;
+
 /// (file, text) of each TOML file of a folder, sorted by name.
 fn entries(folder: &Path) -> Result<Vec<(String, String)>, Expected> {
-    texts(folder).map_err(|error| {
+    let cannot = |error: std::io::Error| {
         let what = format!("cannot read the catalogue folder {}: {error}", folder.display());
         Expected::precondition(what, "name a folder of TOML files, one a setting")
+    };
+    let names = fs::read_dir(folder).map_err(cannot)?;
+    let mut paths: Vec<PathBuf> =
+        names.map(|name| Ok(name?.path())).collect::<std::io::Result<_>>().map_err(cannot)?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    paths.into_iter().map(|path| Ok((path.display().to_string(), entry(&path)?))).collect()
+}
+
+fn entry(path: &Path) -> Result<String, Expected> {
+    let file = path.display();
+    let bytes = read_plain(path, MOST).map_err(|error| {
+        let what = format!("cannot read the catalogue entry {file}: {error}");
+        Expected::precondition(what, "mend it, or take it out of the folder")
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+        let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
+        let column = 1 + valid.iter().rev().take_while(|&&byte| byte != b'\n').count();
+        let what = format!("{file}:{line}:{column}: a byte here is no UTF-8");
+        Expected::usage(what, "save the file as UTF-8, or take it out of the folder")
     })
 }
 
-fn texts(folder: &Path) -> std::io::Result<Vec<(String, String)>> {
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    paths.sort();
-    let text = |path: PathBuf| Ok((path.display().to_string(), fs::read_to_string(&path)?));
-    paths.into_iter().map(text).collect()
+/// The bytes of a plain file that is not longer than `most`: a FIFO would be waited for, and a
+/// device has no end.
+pub(crate) fn read_plain(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
+    let there = path.metadata()?;
+    if !there.is_file() {
+        return Err(std::io::Error::other("it is no plain file"));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(std::io::Error::other(format!("it is longer than {most} bytes")));
+    }
+    Ok(bytes)
 }

@@ -23,8 +23,10 @@ fn is_coloured(color: Color) -> bool {
     match color {
         Color::Always => true,
         Color::Never => false,
-        Color::Auto if is_set("NO_COLOR") => false,
+        // Any value but an empty one (no-color.org).
+        Color::Auto if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => false,
         Color::Auto if is_set("CLICOLOR_FORCE") => true,
+        Color::Auto if std::env::var_os("CLICOLOR").is_some_and(|value| value == "0") => false,
         Color::Auto => {
             std::io::stdout().is_terminal()
                 && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
@@ -66,10 +68,47 @@ pub(crate) fn answer(text: &str) -> Result<(), Expected> {
 pub(crate) fn document(value: &impl serde::Serialize) -> Result<(), Expected> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Expected::precondition(format!("cannot print JSON: {error}"), ""))?;
-    answer(&text)
+    answer(&escaped(&text))
 }
 
-/// Prints a line beside the answer; that nobody reads it is no error.
+/// JSON in which nothing steers the terminal that it may be printed on. It writes out the control
+/// characters of ASCII by itself; what is left stands in strings, where an escape says the same.
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        if steers(c) && c != '\n' {
+            text.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+/// Control characters, separators of lines, and what is invisible or turns the direction of text.
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+}
+
+/// Prints a line beside the answer; that nobody reads it is no error. Names of files and of what
+/// is in them are strange sometimes: what would steer the terminal is shown as `U+FFFD`.
 pub(crate) fn hint(text: &str) {
+    let shown = |c: char| if steers(c) && c != '\n' { '\u{fffd}' } else { c };
+    let text: String = text.chars().map(shown).collect();
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_says_the_same_and_steers_no_terminal() {
+        let names = vec!["e\u{9b}31m", "\u{202e}x\u{2028}", "\u{1b}[2J", "plain é"];
+        let text = escaped(&serde_json::to_string_pretty(&names).unwrap());
+        assert!(!text.chars().any(|c| steers(c) && c != '\n'), "{text:?}");
+        assert!(text.contains("plain é"));
+        assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap(), names);
+    }
 }

@@ -2,7 +2,7 @@
 //! A catalogue entry as prose for a terminal, and the list of all entries.
 //!
 //! The words are the catalogue's; this file adds the order, the headings and the names of ideas
-//! ("measured alone"). It knows nothing of a machine.
+//! ("measured, this change alone"). It knows nothing of a machine.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -184,7 +184,7 @@ fn effect_lines(page: &mut Page, effect: &Effect) {
     page.paragraph(&effect.text, 2);
     let mut basis = format!("{}; {}", impact_words(effect.impact), basis_words(effect.basis));
     if let Some(ratio) = effect.ratio {
-        let _ = write!(basis, ", {ratio} times");
+        let _ = write!(basis, ", {:+.0} %", (ratio - 1.0) * 100.0);
     }
     if !effect.goals.is_empty() {
         let goals: Vec<String> = GOALS
@@ -208,8 +208,8 @@ fn impact_words(impact: Severity) -> &'static str {
 
 fn basis_words(basis: Basis) -> &'static str {
     match basis {
-        Basis::Measured => "measured alone",
-        Basis::Bundle => "measured only together with others",
+        Basis::Measured => "measured, this change alone",
+        Basis::Bundle => "measured, only together with other changes",
         Basis::Rated => "rated by the study's authors, not measured alone",
         Basis::Reasoned => "follows from how it works, without a figure of its own",
     }
@@ -287,11 +287,11 @@ fn owner_words(owner: Owner) -> &'static str {
 
 fn reboot_words(reboot: Reboot) -> &'static str {
     match reboot {
-        Reboot::None => "it counts at once",
-        Reboot::Reload => "it counts when the driver is loaded again",
-        Reboot::Kexec => "it counts when the kernel is started again",
-        Reboot::Reboot => "it counts after a reboot",
-        Reboot::PowerCycle => "it counts after power was off",
+        Reboot::None => "it takes effect at once",
+        Reboot::Reload => "it takes effect when the driver is loaded again",
+        Reboot::Kexec => "it takes effect at the next boot",
+        Reboot::Reboot => "it takes effect after a reboot",
+        Reboot::PowerCycle => "it takes effect after power was off",
         Reboot::Manual => "it is work by hand",
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use machine::{Trouble, Why};
 use setting::{
-    Basis, Confidence, Finding, FindingEffect, Goal, Observation, Owner, Reboot, Severity,
+    Basis, Change, Confidence, Finding, FindingEffect, Goal, Observation, Owner, Reboot, Severity,
 };
 
 use crate::frame::{field_in, paragraph};
@@ -23,6 +23,14 @@ pub struct Found<'a> {
     pub observations: &'a [Observation],
     /// What could not be read.
     pub unknown: &'a [Trouble],
+}
+
+impl Found<'_> {
+    /// How many settings were read, and how many could not be seen.
+    pub(crate) fn seen(&self) -> (usize, usize) {
+        let read = self.observations.iter().filter(|seen| seen.value.is_ok()).count();
+        (read, self.observations.len().saturating_sub(read))
+    }
 }
 
 /// How much of each finding is shown.
@@ -66,18 +74,15 @@ pub fn draw(found: &Found<'_>, detail: Detail, style: &Style) -> String {
     paint(&lines, style)
 }
 
-/// `5 findings for throughput: 1 high, 4 medium. 57 settings read, 12 not seen.`
+/// `5 findings for the goal throughput: 1 high, 4 medium. 57 settings read, 12 not seen.`
 fn summary(found: &Found<'_>) -> String {
-    let goal = words::goal(found.goal);
-    let read = found.observations.iter().filter(|seen| seen.value.is_ok()).count();
-    let unseen = found.observations.len().saturating_sub(read);
-    let read = match (read, unseen) {
+    let read = match found.seen() {
         (0, 0) => String::new(),
         (read, 0) => format!(" {} read.", text::count(read, "setting")),
         (read, unseen) => format!(" {} read, {unseen} not seen.", text::count(read, "setting")),
     };
     if found.findings.is_empty() {
-        return format!("Nothing found that costs {goal}.{read}");
+        return format!("Nothing found that {}.{read}", words::costs(found.goal));
     }
     let by_severity: Vec<String> =
         [Severity::High, Severity::Medium, Severity::Low, Severity::Note]
@@ -93,7 +98,8 @@ fn summary(found: &Found<'_>) -> String {
             })
             .collect();
     let number = text::count(found.findings.len(), "finding");
-    format!("{number} for {goal}: {}.{read}", by_severity.join(", "))
+    let goal = words::goal(found.goal);
+    format!("{number} for the goal {goal}: {}.{read}", by_severity.join(", "))
 }
 
 /// The role of a severity.
@@ -126,30 +132,35 @@ fn heading(rank: usize, finding: &Finding, columns: usize) -> Vec<Line> {
 }
 
 fn brief(finding: &Finding, columns: usize) -> Vec<Line> {
-    let mut lines = labelled("brings", &effect(&finding.effect), columns);
+    let mut lines = labelled("effect", &effect(&finding.effect), columns);
     if let Some(change) = finding.change.as_ref().filter(|_| finding.severity > Severity::Note) {
-        let when = reboot(change.reboot);
-        lines.extend(labelled(
-            "change",
-            &format!("{} → {} ({when})", change.from, change.to),
-            columns,
-        ));
+        lines.extend(labelled("change", &step(finding, change), columns));
         lines.extend(by_hand(&change.by_hand, 2, columns));
     }
     lines
+}
+
+/// `powersave → performance; takes effect at once`: the two values only where the title does not
+/// have them already.
+fn step(finding: &Finding, change: &Change) -> String {
+    let when = reboot(change.reboot);
+    let has = |value: &String| !value.is_empty() && finding.title.contains(value.as_str());
+    if has(&change.from) && has(&change.to) {
+        return when.to_owned();
+    }
+    format!("{} → {}; {when}", change.from, change.to)
 }
 
 fn full(finding: &Finding, columns: usize) -> Vec<Line> {
     let mut lines = labelled("why", &finding.because, columns);
     lines.extend(labelled("is", &finding.observed, columns));
     lines.extend(labelled("wanted", &finding.wanted, columns));
-    lines.extend(labelled("brings", &effect(&finding.effect), columns));
+    lines.extend(labelled("effect", &effect(&finding.effect), columns));
     lines.extend(labelled("source", &finding.effect.source, columns));
     if let Some(change) = &finding.change {
-        let text = format!("{} → {}", change.from, change.to);
-        lines.extend(labelled("change", &text, columns));
+        // Both values stand two lines above.
         let who = format!("{}; {}", owner(finding.owner), reboot(change.reboot));
-        lines.extend(labelled("", &who, columns));
+        lines.extend(labelled("change", &who, columns));
         lines.extend(by_hand(&change.by_hand, usize::MAX, columns));
     } else {
         lines.extend(labelled("change", owner(finding.owner), columns));
@@ -205,11 +216,15 @@ fn by_hand(commands: &[String], most: usize, columns: usize) -> Vec<Line> {
 /// What a change brings, and how sure that is.
 pub(crate) fn effect(effect: &FindingEffect) -> String {
     let basis = match effect.basis {
-        Basis::Measured => "measured",
-        Basis::Bundle => "measured together with other changes",
-        Basis::Rated => "rated by experts, not measured alone",
+        Basis::Measured => "measured on another machine, this change alone",
+        Basis::Bundle => "measured on another machine, together with other changes",
+        Basis::Rated => "rated by the study's authors, not measured alone",
         Basis::Reasoned => "follows from how it works, not measured",
     };
+    // What is rated says so itself, as a rule.
+    if effect.basis == Basis::Rated && effect.text.trim_start().starts_with("Rated") {
+        return effect.text.clone();
+    }
     format!("{} ({basis})", effect.text.trim_end_matches('.'))
 }
 
@@ -218,18 +233,18 @@ fn owner(owner: Owner) -> &'static str {
         Owner::Os => "in the operating system",
         Owner::Bios => "in the firmware",
         Owner::Device => "at the device or its driver",
-        Owner::Person => "by hand: slots, cables, modules",
+        Owner::Person => "slots, cables, modules",
     }
 }
 
 fn reboot(reboot: Reboot) -> &'static str {
     match reboot {
-        Reboot::None => "counts at once",
-        Reboot::Reload => "counts when the driver is loaded again",
-        Reboot::Kexec => "counts with the next kernel start",
-        Reboot::Reboot => "counts after a reboot",
-        Reboot::PowerCycle => "counts after power off and on",
-        Reboot::Manual => "work by hand",
+        Reboot::None => "takes effect at once",
+        Reboot::Reload => "takes effect when the driver is loaded again",
+        Reboot::Kexec => "takes effect at the next boot",
+        Reboot::Reboot => "takes effect after a reboot",
+        Reboot::PowerCycle => "takes effect after power off and on",
+        Reboot::Manual => "needs hands at the machine",
     }
 }
 

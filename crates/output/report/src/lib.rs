@@ -12,6 +12,8 @@
 //! reads nothing, prints nothing, decides nothing. Names and models come from trees that anybody may
 //! have written; whatever could steer a terminal or break out of a document is taken out of them.
 
+#![forbid(unsafe_code)]
+
 mod ask;
 mod error;
 mod explain;

@@ -3,6 +3,8 @@
 
 use std::cmp::Ordering;
 
+use crate::text;
+
 /// From this many on, consecutive names are written as first and last.
 const RUN: usize = 3;
 
@@ -19,6 +21,24 @@ pub(crate) fn compact<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         }
     }
     runs.iter().map(|run| joined(run)).collect::<Vec<_>>().join(", ")
+}
+
+/// The same in at most `columns`: as many as fit whole, and how many more there are.
+pub(crate) fn within<'a>(names: impl IntoIterator<Item = &'a str>, columns: usize) -> String {
+    let mut names: Vec<&str> = names.into_iter().collect();
+    names.sort_by(|a, b| natural(a, b));
+    names.dedup();
+    let whole = compact(names.iter().copied());
+    if text::width(&whole) <= columns {
+        return whole;
+    }
+    let number = names.len();
+    let fits = (1..number).rev().find_map(|shown| {
+        let first = compact(names.iter().take(shown).copied());
+        let text = format!("{first} + {}", number - shown);
+        (text::width(&text) <= columns).then_some(text)
+    });
+    fits.unwrap_or(whole)
 }
 
 fn joined(run: &[&str]) -> String {

@@ -64,7 +64,7 @@ fn meeting(machine: &Machine, meet: &Meeting, columns: usize) -> Vec<Line> {
     let text = match meet {
         Meeting::Port(address) => return step(machine, *address, columns),
         Meeting::RootComplex(root) => format!("root complex {root}"),
-        Meeting::Node(node) => format!("the processor's own mesh, node {node}"),
+        Meeting::Node(node) => format!("inside the processor, node {node}"),
         Meeting::Nodes { from, to, distance } => {
             let distance = distance.map_or_else(
                 || "distance unknown".to_owned(),
@@ -81,7 +81,7 @@ fn step(machine: &Machine, address: PciAddress, columns: usize) -> Vec<Line> {
     let Some(function) = machine.function(address) else {
         return field_in(Role::Dim, &format!("  {address}"), "cannot be read", LABEL, columns);
     };
-    let mut text = words::function_name(function);
+    let mut text = format!("{}{}", words::port(function), words::function_name(function));
     let owners = owners(machine);
     if let Some(owner) = owners.get(&address) {
         let owner = names::compact(owner.iter().map(String::as_str));

@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Container, Machine, Thread, Why};
-use setting::Finding;
+use setting::{Basis, Finding, Severity};
 use units::{CpuSet, NodeId};
 
 use crate::findings::{Found, role};
-use crate::frame::{beside, boxed, inner};
+use crate::frame::{self, beside, boxed, inner};
 use crate::layout::{self, Devices};
 use crate::style::{Line, Role, Style, paint};
 use crate::{marks, names, text, topology, words};
@@ -28,18 +28,33 @@ pub enum Standing {
 /// The findings that the first screen shows.
 const SHOWN: usize = 3;
 
+/// What stands before the commands to run next.
+const NEXT: &str = "Next     ";
+
 /// Lines that a small terminal shows above its prompt.
 const HEIGHT: usize = 23;
 
 /// Draws the first screen.
 pub fn draw(machine: &Machine, found: &Found<'_>, standing: Standing, style: &Style) -> String {
+    draw_of(machine, found, standing, "", style)
+}
+
+/// Draws the first screen of a machine that had to be named: `again` is what names it, as typed
+/// (`--from FILE`), so that the commands to run next are about the same machine.
+pub fn draw_of(
+    machine: &Machine,
+    found: &Found<'_>,
+    standing: Standing,
+    again: &str,
+    style: &Style,
+) -> String {
     let columns = style.columns();
     let mut lines = topology::title(machine, columns);
     lines.push(Line::plain(topology::counts(machine)).cut(columns));
     let boxes = boxes(machine, columns);
     lines.extend(boxes);
     let mut below = unseen(machine, standing, columns);
-    below.extend(next(machine, found, standing, columns));
+    below.extend(next(machine, found, standing, again, columns));
     let room = HEIGHT.saturating_sub(lines.len() + below.len() + 1);
     lines.extend(findings(found, (room / SHOWN).clamp(1, 2), columns));
     lines.extend(below);
@@ -151,7 +166,7 @@ impl Card {
                 if !memory.is_empty() {
                     body.push(Line::plain(format!("memory {memory}")).cut(room));
                 }
-                body.extend(named(machine, devices).into_iter().map(|line| line.cut(room)));
+                body.extend(named(machine, devices, room).into_iter().map(|line| line.cut(room)));
             }
         }
         boxed(Line::of(Role::Strong, &self.title), body, columns)
@@ -228,7 +243,7 @@ fn counted(devices: &Devices<'_>) -> Vec<String> {
 }
 
 /// A line for each kind of device: how many, which.
-fn named(machine: &Machine, devices: &Devices<'_>) -> Vec<Line> {
+fn named(machine: &Machine, devices: &Devices<'_>, room: usize) -> Vec<Line> {
     let below = |function: Option<units::PciAddress>| {
         let function = function.and_then(|address| machine.function(address));
         words::function_link(function).0 == Role::Warn
@@ -251,9 +266,9 @@ fn named(machine: &Machine, devices: &Devices<'_>) -> Vec<Line> {
             continue;
         }
         let number = text::count(all.len(), word);
-        let line =
-            Line::plain(format!("{number}: {}", names::compact(all.iter().map(String::as_str))));
-        lines.push(line);
+        let room = room.saturating_sub(text::width(&number) + 2);
+        let names = names::within(all.iter().map(String::as_str), room);
+        lines.push(Line::plain(format!("{number}: {names}")));
         if below > 0 {
             let links = text::count(below, "link");
             lines.push(Line::of(Role::Warn, format!("  {links} below the best ◂")));
@@ -284,43 +299,76 @@ fn homeless(
     ]
 }
 
+/// What costs. Notes cost nothing now, so that they wait for the audit.
+fn costly<'a>(found: &Found<'a>) -> impl Iterator<Item = &'a Finding> {
+    found.findings.iter().filter(|finding| finding.severity > Severity::Note)
+}
+
 fn findings(found: &Found<'_>, most_lines: usize, columns: usize) -> Vec<Line> {
-    let goal = words::goal(found.goal);
-    if found.findings.is_empty() {
-        return vec![Line::of(Role::Good, format!("Nothing found that costs {goal}."))];
+    let costly: Vec<&Finding> = costly(found).collect();
+    if costly.is_empty() {
+        return nothing(found, columns);
     }
-    let number = found.findings.len();
-    let heading = match number {
-        0..=SHOWN => format!("What costs {goal}:"),
-        _ => format!("What costs {goal} most, of {number} findings:"),
+    let costs = words::costs(found.goal);
+    let heading = match costly.len() {
+        0..=SHOWN => format!("What {costs}:"),
+        number => format!("What {costs} most, of {number} findings:"),
     };
     let mut lines = vec![Line::of(Role::Strong, heading)];
-    for finding in found.findings.iter().take(SHOWN) {
+    for finding in costly.into_iter().take(SHOWN) {
         lines.extend(finding_lines(finding, most_lines, columns));
     }
     lines
 }
 
+/// Nothing found is worth as much as what could be looked at, so that it says how much that was.
+fn nothing(found: &Found<'_>, columns: usize) -> Vec<Line> {
+    let (read, unseen) = found.seen();
+    let role = if read >= unseen { Role::Good } else { Role::Plain };
+    let within = match (read, unseen) {
+        (0, 0) => String::new(),
+        (read, 0) => format!(" in the {} read", text::count(read, "setting")),
+        (read, unseen) => {
+            format!(" in the {} read; {unseen} could not be seen", text::count(read, "setting"))
+        }
+    };
+    let text = format!("Nothing found that {}{within}.", words::costs(found.goal));
+    frame::paragraph(role, &text, 0, columns)
+}
+
 fn finding_lines(finding: &Finding, most: usize, columns: usize) -> Vec<Line> {
     let word = text::pad(words::severity(finding.severity), 7);
-    let gain = finding.effect.ratio.filter(|ratio| ratio.is_finite() && *ratio > 1.0);
-    let gain = gain.map(|ratio| format!(" [up to +{:.0} %]", (ratio - 1.0) * 100.0));
-    let gain = gain.unwrap_or_default().replace(" %", "\u{a0}%");
+    let gain = gain(finding);
     let room = columns.saturating_sub(9);
     let title = text::harmless(&finding.title);
     let mut parts = text::wrap(&format!("{title}{gain}"), room);
     if parts.len() > most {
-        // The gain is worth more than the end of the title.
+        // What is wrong here is worth more than what a study gained elsewhere.
         parts = text::wrap(&title, room);
-        let rest = parts.split_off(most.saturating_sub(1)).join(" ");
-        let rest = text::cut(&rest, room.saturating_sub(text::width(&gain)));
-        parts.push(format!("{rest}{gain}"));
+        let rest = parts.split_off(most.saturating_sub(1).min(parts.len())).join(" ");
+        parts.push(text::cut(&rest, room));
+        parts.retain(|part| !part.is_empty());
     }
     let line = |(number, part): (usize, String)| {
         let word = if number == 0 { word.as_str() } else { "       " };
         Line::plain("  ").and(role(finding.severity), word).and(Role::Plain, part)
     };
     parts.into_iter().enumerate().map(line).collect()
+}
+
+/// What a study gained, elsewhere: no promise for this machine, and said so.
+fn gain(finding: &Finding) -> String {
+    let effect = &finding.effect;
+    let with = match effect.basis {
+        Basis::Measured => "",
+        Basis::Bundle => " with other changes",
+        Basis::Rated | Basis::Reasoned => return String::new(),
+    };
+    let ratio = effect.ratio.filter(|ratio| ratio.is_finite() && *ratio > 1.0);
+    ratio.map_or_else(String::new, |ratio| {
+        let gain = format!("[a study: +{:.0} %{with}]", (ratio - 1.0) * 100.0);
+        format!(" {}", gain.replace(' ', "\u{a0}"))
+    })
 }
 
 /// What could not be seen and why, in at most two lines.
@@ -355,29 +403,40 @@ fn unseen(machine: &Machine, standing: Standing, columns: usize) -> Vec<Line> {
     lines
 }
 
-fn next(machine: &Machine, found: &Found<'_>, standing: Standing, columns: usize) -> Vec<Line> {
+/// Commands to type, never cut: half a command is none. What they do stands beside them where there
+/// is room.
+fn next(
+    machine: &Machine,
+    found: &Found<'_>,
+    standing: Standing,
+    again: &str,
+    columns: usize,
+) -> Vec<Line> {
     let denied = machine.unknown.iter().any(|trouble| trouble.why == Why::Denied);
-    let mut commands: Vec<(String, String)> = Vec::new();
+    let of = |verb: &str| format!("nearside {verb} {again}").trim_end().to_owned();
+    let mut commands: Vec<(String, &str)> = Vec::new();
     if standing == Standing::User && denied {
-        commands.push(("sudo nearside".to_owned(), "to see what needs root".to_owned()));
+        commands.push(("sudo nearside".to_owned(), "to see what needs root"));
     }
-    if let Some(first) = found.findings.first() {
-        let text = "all findings, their evidence".to_owned();
-        commands.push(("nearside audit".to_owned(), text));
-        let text = "what the costliest is about".to_owned();
-        commands.push((format!("nearside explain {}", first.id), text));
+    commands.push(match found.findings.is_empty() {
+        false => (of("audit"), "every finding, with evidence"),
+        true => (of("audit"), "what was looked at"),
+    });
+    if let Some(first) = costly(found).next() {
+        commands.push((format!("nearside explain {}", first.id), "the costliest, explained"));
     }
-    commands.push(("nearside topology".to_owned(), "every device on its node".to_owned()));
+    commands.push((of("topology"), "every device on its node"));
+    commands.truncate(SHOWN);
     let width = commands.iter().map(|(command, _)| text::width(command)).max().unwrap_or(0) + 2;
-    commands
-        .into_iter()
-        .take(SHOWN)
-        .enumerate()
-        .map(|(number, (command, text))| {
-            Line::of(Role::Dim, if number == 0 { "Next     " } else { "         " })
-                .and(Role::Strong, text::pad(&command, width))
-                .and(Role::Dim, text)
-                .cut(columns)
-        })
-        .collect()
+    let longest = commands.iter().map(|(_, text)| text::width(text)).max().unwrap_or(0);
+    let has_room = NEXT.len() + width + longest <= columns;
+    let line = |(number, (command, text)): (usize, (String, &str))| {
+        let label = Line::of(Role::Dim, text::pad(if number == 0 { NEXT } else { "" }, NEXT.len()));
+        if has_room {
+            label.and(Role::Strong, text::pad(&command, width)).and(Role::Dim, text)
+        } else {
+            label.and(Role::Strong, command).whole()
+        }
+    };
+    commands.into_iter().enumerate().map(line).collect()
 }

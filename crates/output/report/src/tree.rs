@@ -131,13 +131,7 @@ fn name(function: &Function) -> String {
     if function.vendor == 0 {
         return "cannot be read".to_owned();
     }
-    let name = words::function_name(function);
-    match function.port {
-        Some(machine::PortKind::Root) => format!("root port, {name}"),
-        Some(machine::PortKind::Upstream) => format!("switch, {name}"),
-        Some(machine::PortKind::Downstream) => format!("switch port, {name}"),
-        _ => name,
-    }
+    format!("{}{}", words::port(function), words::function_name(function))
 }
 
 fn lines(rows: Vec<Row>, columns: usize) -> Vec<Line> {

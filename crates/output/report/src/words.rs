@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use machine::{Drive, DriveKind, Fact, Function, Gpu, LimitedBy, Nic, NicKind, NodeKind, Why};
+use machine::{
+    Drive, DriveKind, Fact, Function, Gpu, LimitedBy, Nic, NicKind, NodeKind, PortKind, Why,
+};
 use setting::{Goal, Severity};
 use units::{BitRate, Bytes, CpuSet, NodeId, Transfers};
 
@@ -185,6 +187,16 @@ pub(crate) fn function_name(function: &Function) -> String {
     }
 }
 
+/// What kind of port a bridge is, before its name: `root port, `; nothing for other functions.
+pub(crate) fn port(function: &Function) -> &'static str {
+    match function.port {
+        Some(PortKind::Root) => "root port, ",
+        Some(PortKind::Upstream) => "switch, ",
+        Some(PortKind::Downstream) => "switch port, ",
+        _ => "",
+    }
+}
+
 /// What stands in brackets: `H100 SXM5 80GB` of `GH100 [H100 SXM5 80GB]`.
 fn bracketed(name: &str) -> Option<&str> {
     let (_, rest) = name.split_once('[')?;
@@ -270,6 +282,15 @@ pub(crate) fn goal(goal: Goal) -> &'static str {
         Goal::Throughput => "throughput",
         Goal::Latency => "latency",
         Goal::Balanced => "balanced",
+    }
+}
+
+/// What a finding does for a goal, after "what" or "that".
+pub(crate) fn costs(goal: Goal) -> &'static str {
+    match goal {
+        Goal::Throughput => "costs throughput",
+        Goal::Latency => "costs latency",
+        Goal::Balanced => "a balanced machine should change",
     }
 }
 

@@ -10,7 +10,7 @@ const HEADER: usize = 36;
 const MAX_DOMAINS: usize = 1024;
 
 /// The table as long as it says it is, and the sum of its bytes modulo 256, which should be 0.
-pub(super) fn check<'a>(bytes: &'a [u8], name: &str) -> Fact<(&'a [u8], u8)> {
+pub(crate) fn check<'a>(bytes: &'a [u8], name: &str) -> Fact<(&'a [u8], u8)> {
     if bytes.get(..4) != name.as_bytes().get(..4) {
         return Err(refused("another signature"));
     }
@@ -26,7 +26,7 @@ pub(super) fn check<'a>(bytes: &'a [u8], name: &str) -> Fact<(&'a [u8], u8)> {
 
 /// APIC ids of enabled processors in MADT order; on ARM the ACPI processor ids, which is what the
 /// SRAT names too. A processor listed both as local APIC and as x2APIC counts once.
-pub(super) fn madt(table: &[u8]) -> Fact<Vec<u32>> {
+pub(crate) fn madt(table: &[u8]) -> Fact<Vec<u32>> {
     let mut ids = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
     // The local interrupt controller's address and flags follow the header.
@@ -48,7 +48,7 @@ pub(super) fn madt(table: &[u8]) -> Fact<Vec<u32>> {
 }
 
 /// (APIC id, proximity domain) of enabled processors.
-pub(super) fn srat_cpus(table: &[u8]) -> Fact<Vec<(u32, u32)>> {
+pub(crate) fn srat_cpus(table: &[u8]) -> Fact<Vec<(u32, u32)>> {
     let narrow = is_narrow(table);
     let affinity = |entry: &[u8]| {
         let (id, domain, flags) = match entry.first()? {
@@ -68,7 +68,7 @@ pub(super) fn srat_cpus(table: &[u8]) -> Fact<Vec<(u32, u32)>> {
 }
 
 /// (proximity domain, bytes) of enabled memory ranges.
-pub(super) fn srat_memory(table: &[u8]) -> Fact<Vec<(u32, u64)>> {
+pub(crate) fn srat_memory(table: &[u8]) -> Fact<Vec<(u32, u64)>> {
     let narrow = is_narrow(table);
     let range = |entry: &[u8]| {
         let domain = u32_at(entry, 2).filter(|_| entry.first() == Some(&1))?;
@@ -86,7 +86,7 @@ fn is_narrow(table: &[u8]) -> bool {
 }
 
 /// Distances, row by row.
-pub(super) fn slit(table: &[u8]) -> Fact<Vec<Vec<u8>>> {
+pub(crate) fn slit(table: &[u8]) -> Fact<Vec<Vec<u8>>> {
     let count = table.get(HEADER..HEADER + 8).and_then(|bytes| bytes.try_into().ok());
     let count = count.map(u64::from_le_bytes).and_then(|count| usize::try_from(count).ok());
     let count = count.filter(|count| (1..=MAX_DOMAINS).contains(count));
@@ -97,7 +97,7 @@ pub(super) fn slit(table: &[u8]) -> Fact<Vec<Vec<u8>>> {
 }
 
 /// Bit 4 of IAPC_BOOT_ARCH: "PCIe ASPM Controls": the kernel must not enable ASPM.
-pub(super) fn fadt_no_aspm(table: &[u8]) -> Fact<bool> {
+pub(crate) fn fadt_no_aspm(table: &[u8]) -> Fact<bool> {
     let flags = table.get(109..111).and_then(|bytes| bytes.try_into().ok());
     // The first revision of the table ends before the field.
     flags.map(|bytes| u16::from_le_bytes(bytes) & 1 << 4 != 0).ok_or(Why::NotSupported)

@@ -68,7 +68,7 @@ impl<'a> Disk<'a> {
         let text = self.text("size")?;
         let units: Option<u64> = text.parse().ok();
         let bytes = units.and_then(|units| units.checked_mul(512)).map(Bytes);
-        bytes.ok_or_else(|| Why::Unparsed(text.chars().take(80).collect()))
+        bytes.ok_or_else(|| Why::unparsed(&text))
     }
 
     /// A drive with what every block device tells; who reaches it and how is left to others.
@@ -129,11 +129,11 @@ pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn parse_flag(text: &str) -> Fact<bool> {
+pub(crate) fn parse_flag(text: &str) -> Fact<bool> {
     match text {
         "0" => Ok(false),
         "1" => Ok(true),
-        other => Err(Why::Unparsed(other.chars().take(80).collect())),
+        other => Err(Why::unparsed(other)),
     }
 }
 

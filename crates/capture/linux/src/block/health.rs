@@ -8,7 +8,7 @@ use crate::pci::Files;
 
 /// What matters here of the SMART / Health log page (NVM Express Base Specification, log 02h).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Log {
+pub(crate) struct Log {
     /// Bytes 1 and 2: composite temperature in kelvin; 0 when not reported.
     kelvin: u16,
     /// Byte 5: part of the rated endurance that is used, in percent; 255 at most.
@@ -28,11 +28,11 @@ impl Log {
 /// The log of a controller. Only root on the live machine gets an answer.
 pub(super) fn read(root: &dyn Root, controller: &str) -> Fact<Log> {
     let answer = root.ask(&Question::NvmeSmart(controller.to_owned()))?;
-    parse(&answer).ok_or_else(|| Why::Unparsed(answer.chars().take(80).collect()))
+    parse(&answer).ok_or_else(|| Why::unparsed(&answer))
 }
 
 /// `"00f5016405…"`: the page as hexadecimal digits, in JSON's quotes.
-fn parse(answer: &str) -> Option<Log> {
+pub(crate) fn parse(answer: &str) -> Option<Log> {
     let digits = answer.trim().trim_matches('"');
     let byte = |index: usize| {
         let text = digits.get(index * 2..index * 2 + 2)?;

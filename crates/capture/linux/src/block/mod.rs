@@ -5,16 +5,16 @@
 //! RAID controller and not the controller. Loop devices, RAM disks and compressed swap are none;
 //! md, device mapper and loops in use are volumes.
 
-mod disk;
-mod health;
-mod mount;
-mod nvme;
+pub(crate) mod disk;
+pub(crate) mod health;
+pub(crate) mod mount;
+pub(crate) mod nvme;
 mod other;
 mod place;
 mod queue;
 mod raid;
-mod scsi;
-mod volume;
+pub(crate) mod scsi;
+pub(crate) mod volume;
 
 use std::collections::{BTreeMap, BTreeSet};
 

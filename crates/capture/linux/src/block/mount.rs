@@ -20,7 +20,7 @@ pub(super) struct Mounts {
 
 /// One mount.
 #[derive(Debug, PartialEq, Eq)]
-struct Mount {
+pub(crate) struct Mount {
     number: Option<String>,
     source: String,
     point: String,
@@ -73,7 +73,7 @@ impl Mounts {
 }
 
 /// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`
-fn parse_mountinfo(line: &str) -> Option<Mount> {
+pub(crate) fn parse_mountinfo(line: &str) -> Option<Mount> {
     let (before, after) = line.split_once(" - ")?;
     let mut fields = before.split(' ').skip(2);
     let number = fields.next()?.to_owned();
@@ -83,7 +83,7 @@ fn parse_mountinfo(line: &str) -> Option<Mount> {
 }
 
 /// `/dev/sda1 /boot ext4 rw,relatime 0 0`
-fn parse_mounts(line: &str) -> Option<Mount> {
+pub(crate) fn parse_mounts(line: &str) -> Option<Mount> {
     let mut fields = line.split(' ');
     let source = unescape(fields.next()?);
     Some(Mount { number: None, source, point: unescape(fields.next()?) })

@@ -227,11 +227,11 @@ fn apst(seen: &Seen<'_>) -> Fact<Option<bool>> {
 }
 
 /// `100000`; `auto` and `any` put no bound to the latency.
-fn parse_tolerance(text: &str) -> Fact<bool> {
+pub(crate) fn parse_tolerance(text: &str) -> Fact<bool> {
     match text {
         "auto" | "any" => Ok(true),
         number if is_number(number) => Ok(number.bytes().any(|digit| digit != b'0')),
-        other => Err(Why::Unparsed(other.chars().take(80).collect())),
+        other => Err(Why::unparsed(other)),
     }
 }
 

@@ -104,7 +104,7 @@ fn serial(device: &Dir<'_>) -> Fact<String> {
     parse_serial(&page).ok_or_else(|| Why::Unparsed("unit serial number page".to_owned()))
 }
 
-fn parse_serial(page: &[u8]) -> Option<String> {
+pub(crate) fn parse_serial(page: &[u8]) -> Option<String> {
     let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
     let text = page.get(4..)?;
     let text = std::str::from_utf8(text.get(..length).unwrap_or(text)).ok()?;

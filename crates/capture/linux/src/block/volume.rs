@@ -49,7 +49,7 @@ fn identity(disk: &Disk<'_>) -> Option<Identity> {
 }
 
 /// What a device-mapper UUID tells: `LVM-…`, `CRYPT-LUKS2-…`, `mpath-…`, `part1-mpath-…`.
-fn mapped(uuid: &str) -> (VolumeKind, Option<String>) {
+pub(crate) fn mapped(uuid: &str) -> (VolumeKind, Option<String>) {
     let (prefix, rest) = uuid.split_once('-').unwrap_or((uuid, ""));
     match prefix {
         "LVM" => (VolumeKind::Lvm, None),

@@ -6,7 +6,7 @@ use units::CpuSet;
 
 /// Which of the three kinds of cpuset a mount is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Unified,
     Legacy,
     /// `mount -t cpuset`: files without the `cpuset.` prefix.
@@ -15,7 +15,7 @@ enum Kind {
 
 /// A mount that shows cpusets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Mount {
+pub(crate) struct Mount {
     kind: Kind,
     /// The folder of the hierarchy that is mounted; `/` but in a container.
     top: String,
@@ -74,7 +74,7 @@ fn below(top: &str, group: &str) -> String {
 
 /// The path of a controller's group (`7:cpuset:/jjh`, `9:cpu,cpuacct:/`, `0::/user.slice`); the
 /// unified hierarchy has no controller name.
-fn group<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
+pub(crate) fn group<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':');
         let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -98,7 +98,7 @@ fn mounts(root: &dyn Root) -> Vec<Mount> {
 }
 
 /// `30 23 0:26 / /sys/fs/cgroup/cpuset rw,nosuid shared:9 - cgroup cgroup rw,cpuset`.
-fn mountinfo_line(line: &str) -> Option<Mount> {
+pub(crate) fn mountinfo_line(line: &str) -> Option<Mount> {
     let (left, right) = line.split_once(" - ")?;
     let mut left = left.split(' ').skip(3);
     let (top, point) = (left.next()?.to_owned(), left.next()?.to_owned());
@@ -108,7 +108,7 @@ fn mountinfo_line(line: &str) -> Option<Mount> {
 }
 
 /// `none /dev/cpuset cpuset rw 0 0`.
-fn mounts_line(line: &str) -> Option<Mount> {
+pub(crate) fn mounts_line(line: &str) -> Option<Mount> {
     let mut parts = line.split(' ').skip(1);
     let (point, kind, options) = (parts.next()?.to_owned(), parts.next()?, parts.next()?);
     Some(Mount { kind: mount_kind(kind, options)?, top: "/".to_owned(), point })

@@ -52,7 +52,7 @@ pub(crate) fn head(root: &dyn Root) -> Fact<Vec<(String, String)>> {
     Ok(pairs)
 }
 
-#[cfg(test)]
+/// A whole file at once, for tests.
 pub(crate) fn parse(text: &str) -> Vec<Entry> {
     let mut blocks = Blocks::default();
     text.lines().for_each(|line| blocks.line(line));

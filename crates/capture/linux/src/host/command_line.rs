@@ -8,7 +8,7 @@ use machine::CommandLine;
 /// away, and `--` ends what is the kernel's.
 ///
 /// `BOOT_IMAGE=/vmlinuz root=/dev/vda1 dyndbg="file a.c +p" "quiet" -- single`
-pub(super) fn parse(text: &str) -> CommandLine {
+pub(crate) fn parse(text: &str) -> CommandLine {
     let mut options = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {

@@ -141,7 +141,7 @@ fn configuration(root: &dyn Root, name: &str) -> Option<(String, String)> {
 }
 
 /// Lines that set something: `IRQBALANCE_BANNED_CPULIST=0-3`.
-fn settings(text: &str) -> String {
+pub(crate) fn settings(text: &str) -> String {
     let lines = text.lines().map(str::trim);
     let set: Vec<_> = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     set.join("\n")

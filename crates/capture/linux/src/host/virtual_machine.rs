@@ -44,7 +44,7 @@ pub(super) fn read(root: &dyn Root, identity: &Identity, model: &Model) -> Virtu
         .map_or(Virtual::No, |(name, sign)| Virtual::Yes { name: name.to_owned(), sign })
 }
 
-type Found = (&'static str, String);
+pub(crate) type Found = (&'static str, String);
 
 /// Xen's first domain drives the hardware: it is no guest in what matters here.
 fn is_xen_dom0(root: &dyn Root) -> bool {
@@ -109,7 +109,7 @@ fn by_device_tree(root: &dyn Root) -> Option<Found> {
 }
 
 /// s390: `VM00 Control Program: z/VM    6.1.0` or `KVM/Linux`; a plain partition has no such line.
-fn sysinfo(text: &str) -> Option<Found> {
+pub(crate) fn sysinfo(text: &str) -> Option<Found> {
     let line = text.lines().find(|line| line.starts_with("VM00 Control Program:"))?;
     let name = if line.contains("KVM") { "kvm" } else { "zvm" };
     Some((

@@ -41,7 +41,7 @@ fn sources(
     functions: &[Function],
     nics: &[Nic],
 ) -> Vec<(u32, Option<IrqSource>)> {
-    let irqs = read(root, functions, nics, &mut Troubles::default());
+    let irqs = read(root, text(root), functions, nics, &mut Troubles::default());
     irqs.into_iter().map(|irq| (irq.number, irq.source)).collect()
 }
 
@@ -181,7 +181,7 @@ fn files_of_an_interrupt() {
         .file("/proc/irq/41/node", "-1\n")
         .file("/proc/irq/42/smp_affinity_list", "all\n")
         .refuse("/proc/irq/42/effective_affinity_list", Why::Failed("EIO".to_owned()));
-    let irqs = read(&root, &[], &[], &mut Troubles::default());
+    let irqs = read(&root, text(&root), &[], &[], &mut Troubles::default());
     let set = |text| CpuSet::from_list(text).unwrap();
     assert_eq!(irqs[0].affinity, Ok(set("4-7")));
     assert_eq!(irqs[0].effective, Ok(set("5")));
@@ -198,7 +198,7 @@ fn without_the_table_the_folders_tell_the_numbers() {
     let mut root = MemoryRoot::new();
     root.file("/proc/irq/9/smp_affinity_list", "0\n").folder("/proc/irq/10");
     root.file("/proc/irq/default_smp_affinity", "f\n");
-    let irqs = read(&root, &[], &[], &mut Troubles::default());
+    let irqs = read(&root, text(&root), &[], &[], &mut Troubles::default());
     assert_eq!(irqs.iter().map(|irq| irq.number).collect::<Vec<_>>(), [9, 10]);
     assert_eq!(irqs[1].affinity, Err(Why::Absent));
 }
@@ -208,6 +208,6 @@ fn a_refused_table_is_a_trouble() {
     let mut root = MemoryRoot::new();
     root.refuse(INTERRUPTS, Why::Denied);
     let mut troubles = Troubles::default();
-    assert_eq!(read(&root, &[], &[], &mut troubles), []);
+    assert_eq!(read(&root, text(&root), &[], &[], &mut troubles), []);
     assert_eq!(troubles.into_list()[0].path, INTERRUPTS);
 }

@@ -19,7 +19,7 @@ pub(crate) fn json<T: serde::de::DeserializeOwned>(
     question: &Question,
 ) -> Fact<T> {
     let text = root.ask(question)?;
-    serde_json::from_str(&text).map_err(|_| Why::Unparsed(text.chars().take(80).collect()))
+    serde_json::from_str(&text).map_err(|_| Why::unparsed(&text))
 }
 
 /// Asks for the driver. `N/A` is how drivers say that they have no firmware version.

@@ -65,6 +65,6 @@ pub(super) fn has_hardware(kind: NicKind) -> bool {
 }
 
 /// `DEVTYPE=vlan`, a line of `uevent`.
-fn device_type(uevent: &str) -> Option<&str> {
+pub(crate) fn device_type(uevent: &str) -> Option<&str> {
     uevent.lines().find_map(|line| line.strip_prefix("DEVTYPE="))
 }

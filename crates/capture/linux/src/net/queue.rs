@@ -31,5 +31,5 @@ fn numbers(names: &[String], prefix: &str) -> Vec<u32> {
 /// `00000000,0000000f`. A single-queue device answers ENOENT to `xps_cpus`.
 fn mask(queue: &Dir<'_>, name: &str) -> Fact<CpuSet> {
     let text = queue.text(name)?;
-    CpuSet::from_mask(&text).map_err(|_| Why::Unparsed(text.chars().take(80).collect()))
+    CpuSet::from_mask(&text).map_err(|_| Why::unparsed(&text))
 }

@@ -9,7 +9,7 @@ use root::{Dir, Root, text};
 use super::NET;
 
 /// Parent of each VLAN by `/proc/net/vlan/config`.
-pub(super) type Vlans = BTreeMap<String, String>;
+pub(crate) type Vlans = BTreeMap<String, String>;
 
 /// Reads the VLAN table, which kernels without `lower_*` links have too.
 pub(super) fn vlans(root: &dyn Root) -> Vlans {
@@ -21,7 +21,7 @@ pub(super) fn vlans(root: &dyn Root) -> Vlans {
 /// Name-Type: VLAN_NAME_TYPE_RAW_PLUS_VID_NO_PAD
 /// eth0.1015      | 1015  | eth0
 /// ```
-fn parse_vlans(text: &str) -> Vlans {
+pub(crate) fn parse_vlans(text: &str) -> Vlans {
     let row = |line: &str| {
         let mut cells = line.split('|').map(str::trim);
         let (name, _, parent) = (cells.next()?, cells.next()?, cells.next()?);
@@ -74,7 +74,7 @@ fn ports(root: &dyn Root, name: &str) -> Vec<String> {
     report.lines().filter_map(port).collect()
 }
 
-fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 

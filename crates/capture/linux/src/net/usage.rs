@@ -37,7 +37,7 @@ pub(super) fn mark(root: &dyn Root, nics: &mut [Nic]) {
 /// Iface   Destination     Gateway         Flags   RefCnt  Use     Metric  Mask  MTU  Window  IRTT
 /// eth0    00000000        0102A8C0        0003    0       0       100     00000000  0  0  0
 /// ```
-fn routes(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn routes(text: &str) -> impl Iterator<Item = &str> {
     let row = |line: &'_ str| line.split_whitespace().nth(1).is_some();
     text.lines()
         .skip(1)
@@ -50,7 +50,7 @@ fn routes(text: &str) -> impl Iterator<Item = &str> {
 /// ```text
 /// fe80000000000000505400fffe11001a 02 40 20 80     eth0
 /// ```
-fn addresses(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn addresses(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (scope, name) = (words.get(3)?, words.get(5)?);

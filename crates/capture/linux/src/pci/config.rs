@@ -15,6 +15,9 @@ const EXTENDED: usize = 256;
 /// All there is (`PCI_CFG_SPACE_EXP_SIZE`).
 const WHOLE: usize = 4096;
 
+/// So many bytes tell whether there are extended capabilities.
+pub(super) const HEAD: usize = EXTENDED + 4;
+
 /// `PCI_CAP_ID_EXP`.
 const EXPRESS: u8 = 0x10;
 /// `PCI_CAP_ID_SSVID`.
@@ -208,6 +211,11 @@ impl LinkRegisters {
     pub(crate) fn aspm_enabled(&self) -> (bool, bool) {
         (self.control_status & 1 == 1, self.control_status >> 1 & 1 == 1)
     }
+}
+
+/// Whether there is more to read behind the first [`HEAD`] bytes.
+pub(super) fn goes_on(head: &[u8]) -> bool {
+    word(head, EXTENDED).is_some_and(|header| !matches!(header, 0 | u32::MAX))
 }
 
 /// The offset of a capability in the list of the first 256 bytes.

@@ -12,7 +12,7 @@ use super::files::Files;
 
 /// Class, ids and driver of a function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(crate) struct Identity {
     pub(super) class: PciClass,
     pub(super) vendor: u16,
     pub(super) device: u16,
@@ -41,7 +41,7 @@ pub(super) fn read(dir: &Dir<'_>, files: &Files, config: &Config<'_>) -> Identit
 /// PCI_SLOT_NAME=0000:3e:00.0
 /// MODALIAS=pci:v00001344d000051C3sv00001344sd00001300bc01sc08i02
 /// ```
-fn parse_uevent(text: &str) -> Option<Identity> {
+pub(crate) fn parse_uevent(text: &str) -> Option<Identity> {
     let value = |key: &str| {
         let mut lines = text.lines().filter_map(|line| line.split_once('='));
         lines.find(|(name, _)| *name == key).map(|(_, value)| value)
@@ -58,7 +58,7 @@ fn parse_uevent(text: &str) -> Option<Identity> {
 }
 
 /// `pci:v00008086d00002030sv00001028sd00000000bc06sc04i00`
-fn parse_modalias(text: &str) -> Option<Identity> {
+pub(crate) fn parse_modalias(text: &str) -> Option<Identity> {
     let rest = text.trim().strip_prefix("pci:")?;
     let (vendor, rest) = tagged(rest, "v", 8)?;
     let (device, rest) = tagged(rest, "d", 8)?;

@@ -73,8 +73,8 @@ fn from_files(dir: &Dir<'_>, files: &Files, why: &Why) -> Option<End> {
 }
 
 /// `8.0 GT/s PCIe` (kernels from 5.6), `8 GT/s`, `2.5 GT/s`, `Unknown speed`, `Unknown`.
-pub(super) fn parse_speed(text: &str) -> Fact<Transfers> {
-    let unparsed = || Why::Unparsed(text.chars().take(80).collect());
+pub(crate) fn parse_speed(text: &str) -> Fact<Transfers> {
+    let unparsed = || Why::unparsed(text);
     let text = text.trim();
     if text.starts_with("Unknown") {
         return Err(Why::NotSupported);
@@ -94,8 +94,8 @@ pub(super) fn parse_speed(text: &str) -> Fact<Transfers> {
 }
 
 /// `4`; `0` when there is no link and `255` when it is not known.
-pub(super) fn parse_width(text: &str) -> Fact<u8> {
-    let width = text.trim().parse().map_err(|_| Why::Unparsed(text.chars().take(80).collect()))?;
+pub(crate) fn parse_width(text: &str) -> Fact<u8> {
+    let width = text.trim().parse().map_err(|_| Why::unparsed(text))?;
     lanes(width)
 }
 

@@ -4,15 +4,15 @@
 //! Functions are read one by one ([`function`]); what needs others (the other end of a link, the
 //! node of a bridge above, names of slots) is filled in when all are there.
 
-mod config;
+pub(crate) mod config;
 mod files;
-mod function;
-mod identity;
-mod link;
+pub(crate) mod function;
+pub(crate) mod identity;
+pub(crate) mod link;
 mod names;
-mod node;
-mod place;
-mod slot;
+pub(crate) mod node;
+pub(crate) mod place;
+pub(crate) mod slot;
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) use files::Files;
 pub(crate) use node::parse_node;
 pub(crate) use place::follow;
 
-use crate::Troubles;
+use crate::{Troubles, parallel};
 use function::Seen;
 
 /// Reads every function that has a link in `/sys/bus/pci/devices`, by address.
@@ -35,8 +35,12 @@ pub(crate) fn read(root: &dyn Root, nodes: &[Node], troubles: &mut Troubles) -> 
         listed.iter().filter_map(|name| name.parse().ok()).collect();
     addresses.sort_unstable();
     addresses.dedup();
-    let mut seen: Vec<Seen> =
-        addresses.into_iter().map(|address| function::read(root, address, troubles)).collect();
+    let read = parallel::map(addresses, |address| {
+        let mut troubles = Troubles::default();
+        (function::read(root, address, &mut troubles), troubles)
+    });
+    let (mut seen, met): (Vec<Seen>, Vec<Troubles>) = read.into_iter().unzip();
+    met.into_iter().for_each(|met| troubles.add(met));
     guess_ports(&mut seen);
     join_links(&mut seen);
     let (mut functions, own): (Vec<Function>, Vec<_>) =

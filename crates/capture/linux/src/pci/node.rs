@@ -32,21 +32,17 @@ pub(crate) fn parse_node(text: &str) -> Fact<NodeId> {
     }
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = digits.then(|| text.parse().ok()).flatten();
-    number
-        .filter(|number| *number < MAX_NODES)
-        .map(NodeId)
-        .ok_or_else(|| Why::Unparsed(text.chars().take(80).collect()))
+    number.filter(|number| *number < MAX_NODES).map(NodeId).ok_or_else(|| Why::unparsed(text))
 }
 
 /// `local_cpulist`; `local_cpus`, a mask, where a tree lacks it.
 pub(super) fn read_local_cpus(dir: &Dir<'_>, files: &Files) -> Fact<CpuSet> {
-    let unparsed = |text: &str| Why::Unparsed(text.chars().take(80).collect());
     if files.has("local_cpulist") {
         let text = dir.text("local_cpulist")?;
-        return CpuSet::from_list(&text).map_err(|_| unparsed(&text));
+        return CpuSet::from_list(&text).map_err(|_| Why::unparsed(&text));
     }
     let text = files.text(dir, "local_cpus")?;
-    CpuSet::from_mask(&text).map_err(|_| unparsed(&text))
+    CpuSet::from_mask(&text).map_err(|_| Why::unparsed(&text))
 }
 
 /// Fills the node of every function from `own` (of the same length) and the other signs.
@@ -181,19 +177,10 @@ fn only(nodes: &[Node]) -> Option<NodeId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::NodeKind;
     use root::MemoryRoot;
 
     fn node(id: u32, cpus: &str) -> Node {
-        Node {
-            id: NodeId(id),
-            cpus: CpuSet::from_list(cpus).unwrap(),
-            memory: Err(Why::Absent),
-            memory_free: Err(Why::Absent),
-            distances: Vec::new(),
-            kind: NodeKind::Ordinary,
-            huge_pages: Vec::new(),
-        }
+        Node::new(NodeId(id), CpuSet::from_list(cpus).unwrap())
     }
 
     fn function(address: &str, parent: Option<&str>, local: &str) -> Function {

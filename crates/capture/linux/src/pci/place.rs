@@ -11,7 +11,7 @@ pub(super) const DEVICES: &str = "/sys/bus/pci/devices";
 
 /// A function's place: the function above it, and the root bus.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     pub(super) path: String,
     pub(super) parent: Option<PciAddress>,
     pub(super) root: String,
@@ -19,7 +19,7 @@ pub(super) struct Place {
 
 /// The place that a link in [`DEVICES`] names:
 /// `../../../devices/pci0000:85/0000:85:00.0/0000:86:00.0`.
-pub(super) fn parse(target: &str) -> Place {
+pub(crate) fn parse(target: &str) -> Place {
     let path = follow(DEVICES, target);
     let above: Vec<&str> = path.split('/').rev().skip(1).collect();
     let parent = above.iter().find_map(|part| part.parse().ok());

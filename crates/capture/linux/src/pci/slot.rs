@@ -12,7 +12,7 @@ use crate::dmi::Slot;
 const SLOTS: &str = "/sys/bus/pci/slots";
 
 /// A device without its function: slots hold whole devices.
-type Device = (u32, u8, u8);
+pub(crate) type Device = (u32, u8, u8);
 
 /// Gives functions in a slot of `/sys/bus/pci/slots` its name, unless they have a label already.
 pub(super) fn read(root: &dyn Root, functions: &mut [Function]) {
@@ -24,7 +24,7 @@ pub(super) fn read(root: &dyn Root, functions: &mut [Function]) {
     let named: BTreeMap<Device, String> =
         slots.list().unwrap_or_default().iter().filter_map(address).collect();
     for function in functions.iter_mut().filter(|function| function.slot.is_none()) {
-        function.slot = named.get(&device_of(function.address)).cloned();
+        function.slot = named.get(&function.address.card()).cloned();
     }
 }
 
@@ -33,23 +33,19 @@ pub(super) fn read(root: &dyn Root, functions: &mut [Function]) {
 pub(super) fn name_from_firmware(functions: &mut [Function], slots: &[Slot]) {
     let named: BTreeMap<Device, &str> = slots
         .iter()
-        .filter_map(|slot| Some((device_of(slot.address?), slot.designation.as_str())))
+        .filter_map(|slot| Some((slot.address?.card(), slot.designation.as_str())))
         .collect();
     for function in functions.iter_mut().filter(|function| function.slot.is_none()) {
-        let above = function.parent.and_then(|parent| named.get(&device_of(parent)));
-        let name = named.get(&device_of(function.address)).or(above);
+        let above = function.parent.and_then(|parent| named.get(&parent.card()));
+        let name = named.get(&function.address.card()).or(above);
         function.slot = name.map(ToString::to_string);
     }
 }
 
 /// `0000:0f:00`, at times with a function.
-fn parse_address(text: &str) -> Option<Device> {
+pub(crate) fn parse_address(text: &str) -> Option<Device> {
     let whole = text.parse().or_else(|_| format!("{text}.0").parse::<PciAddress>());
-    whole.ok().map(device_of)
-}
-
-fn device_of(address: PciAddress) -> Device {
-    (address.domain, address.bus, address.device)
+    whole.ok().map(PciAddress::card)
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ fn ruled(own: &Dir<'_>) -> Option<CpuSet> {
     parse_words(&text).filter(|cpus| !cpus.is_empty())
 }
 
-fn parse_words(text: &str) -> Option<CpuSet> {
+pub(crate) fn parse_words(text: &str) -> Option<CpuSet> {
     text.split_whitespace().map(|word| word.parse().ok().map(Cpu)).collect()
 }
 

@@ -56,6 +56,9 @@ pub enum ArchiveError {
         /// Where it was reached.
         place: Place,
     },
+    /// Something other than zeros follows its end.
+    #[error("the archive goes on behind its end ({0})")]
+    GoesOn(Place),
     /// It holds an entry that has no place in a machine's tree.
     #[error("entry {entry:?} {fault}")]
     Refused {
@@ -72,6 +75,9 @@ impl ArchiveError {
         match self {
             Self::Unknown => "give a folder, or an archive made by `nearside capture` or by tar",
             Self::Cut(_) => "copy it again, and compare its size and checksum with the original's",
+            Self::GoesOn(_) => {
+                "it may be several in one: unpack it with `tar -xif`, and give the folder"
+            }
             Self::Damaged { .. } => "try `tar -tvf` on it; copy or make it again",
             Self::TooLarge { .. } | Self::TooMuch { .. } | Self::TooMany { .. } => {
                 "make an archive of sys and proc alone, or unpack it and give the folder"
@@ -94,6 +100,8 @@ pub enum Fault {
     ThroughLink(String),
     /// A hard link to what is no file in the archive; the target.
     HardLink(String),
+    /// A link in sys or proc that leads out of the archive; the target.
+    LinkOut(String),
     /// A character device, block device or FIFO; which.
     Device(&'static str),
     /// A sparse file.
@@ -121,6 +129,7 @@ impl fmt::Display for Fault {
             Self::HardLink(target) => {
                 write!(f, "is a hard link to {target:?}, which is no file before it in the archive")
             }
+            Self::LinkOut(target) => write!(f, "is a link to {target:?}, out of the machine"),
             Self::Device(kind) => write!(f, "is a {kind}"),
             Self::Sparse => f.write_str("is a sparse file"),
             Self::LongPath(bytes) => write!(f, "has a path of {bytes} bytes"),
@@ -140,6 +149,7 @@ impl Fault {
             Self::Sparse => "make it without tar's option --sparse",
             Self::Device(_) => "make it of sys and proc alone, which hold plain files only",
             Self::HardLink(_) => "make it with tar's option --hard-dereference",
+            Self::LinkOut(_) => "do not trust where it came from: the kernel makes no such link",
             _ => "do not trust where it came from, or make it again with tar",
         }
     }

@@ -12,6 +12,7 @@ use super::codec::{Stop, Unpacking};
 use super::error::{ArchiveError, Fault, Place};
 use super::{Limits, Unpacked};
 use crate::MemoryRoot;
+use crate::capture::HEADER;
 use crate::content::Packer;
 use crate::memory::{Kind, parts};
 
@@ -41,6 +42,7 @@ pub(super) fn read(input: Unpacking<'_>, limits: &Limits) -> Result<Unpacked, Ar
         place: Place::default(),
         skipped: 0,
         extra: Extra::default(),
+        is_capture: false,
     };
     while let Some(block) = walk.header()? {
         walk.entry(&block)?;
@@ -57,6 +59,8 @@ struct Walk<'a> {
     place: Place,
     skipped: u64,
     extra: Extra,
+    /// A capture holds the links that the readers asked for, those of a spoilt tree as well.
+    is_capture: bool,
 }
 
 /// What extended headers say of the entry that follows them.
@@ -161,6 +165,7 @@ impl Walk<'_> {
             return self.skip(size);
         };
         self.check(path)?;
+        self.is_capture |= path == HEADER;
         let mode = header.mode().unwrap_or(0o644) & 0o7777;
         match header.entry_type() {
             EntryType::Directory => self.folder(path, mode, size),
@@ -170,6 +175,9 @@ impl Walk<'_> {
             EntryType::Regular | EntryType::Continuous => self.file(path, mode, size),
             EntryType::Symlink => {
                 if let Some(target) = self.target(header, extra, size)? {
+                    if !self.is_capture && leads_out(path, &target) {
+                        return Err(self.refused(Fault::LinkOut(target)));
+                    }
                     self.root.symlink(path, &target);
                 }
                 Ok(())
@@ -300,10 +308,19 @@ impl Walk<'_> {
         self.fill(&mut block[..padding])
     }
 
-    /// Reads what follows the end, so that the packer's checksum is compared.
+    /// Reads what follows the end, so that the packer's checksum is compared. Nothing but zeros
+    /// may stand there: two archives in one would be half a machine.
     fn drain(&mut self) -> Result<(), ArchiveError> {
-        io::copy(&mut self.input, &mut io::sink()).map_err(|error| self.trouble(error))?;
-        Ok(())
+        let mut piece = [0; 64 * BLOCK];
+        loop {
+            match self.input.read(&mut piece).map_err(|error| self.trouble(error))? {
+                0 => return Ok(()),
+                count if piece[..count].iter().any(|&byte| byte != 0) => {
+                    return Err(ArchiveError::GoesOn(self.here()));
+                }
+                _ => {}
+            }
+        }
     }
 
     fn trouble(&self, source: io::Error) -> ArchiveError {
@@ -323,6 +340,31 @@ impl Walk<'_> {
     fn refused(&self, fault: Fault) -> ArchiveError {
         ArchiveError::Refused { entry: self.place.last.clone().unwrap_or_default(), fault }
     }
+}
+
+/// Whether a link in /sys or /proc leads out of both. The kernel makes relative ones that stay
+/// inside (`sysfs_create_link`, fs/sysfs/symlink.c), but for those of a process: its `exe`, `cwd`
+/// and `root`. Elsewhere in a copied machine a link to `/usr/bin/x` is ordinary, and means the copy.
+fn leads_out(path: &str, target: &str) -> bool {
+    let mut folders: Vec<&str> = parts(path).collect();
+    folders.pop();
+    let Some(top) = folders.iter().position(|folder| matches!(*folder, "sys" | "proc")) else {
+        return false;
+    };
+    let of_process = |name: &&str| name.ends_with("self") || name.parse::<u32>().is_ok();
+    if folders[top] == "proc" && folders.get(top + 1).is_some_and(of_process) {
+        return false;
+    }
+    if target.starts_with('/') {
+        return !matches!(parts(target).next(), Some("sys" | "proc"));
+    }
+    parts(target).any(|part| match part {
+        ".." => folders.pop().is_none(),
+        name => {
+            folders.push(name);
+            false
+        }
+    })
 }
 
 fn strange(kind: EntryType) -> Fault {

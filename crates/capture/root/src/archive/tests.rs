@@ -90,7 +90,7 @@ fn attacks_are_refused_by_name() {
         (vec![file("sys/../../x", b"x")], r#"entry "sys/../../x" climbs out with "..""#),
         (vec![file("/etc/passwd", b"x")], r#"entry "/etc/passwd" has an absolute path"#),
         (
-            vec![entry(b'2', b"sys/a", b"/etc", b""), file("sys/a/passwd", b"x")],
+            vec![entry(b'2', b"sys/a", b"/sys/b", b""), file("sys/a/passwd", b"x")],
             r#"entry "sys/a/passwd" leads through the link "sys/a""#,
         ),
         (
@@ -140,6 +140,15 @@ fn attacks_are_refused_by_name() {
 }
 
 #[test]
+fn links_out_of_the_machine_are_refused() {
+    for (name, target) in [("sys/out", "/etc/passwd"), ("m/proc/mounts", "../../../etc/mtab")] {
+        let link = entry(b'2', name.as_bytes(), target.as_bytes(), b"");
+        let expected = format!("entry {name:?} is a link to {target:?}, out of the machine");
+        assert_eq!(message(&archive(&[link])), expected);
+    }
+}
+
+#[test]
 fn bombs_are_refused() {
     let zeros = archive(&[file("sys/zeros", &vec![0; 900 << 10])]);
     let ratio = "the archive unpacks to more than 100 times its size, as no machine's facts do";
@@ -154,6 +163,17 @@ fn bombs_are_refused() {
     };
     let many: Vec<_> = (0..4).map(|i| file(&format!("sys/{i}"), &noise(i * 77_777_777))).collect();
     assert!(message(&archive(&many)).starts_with("the archive needs more than 524288 bytes"));
+}
+
+#[test]
+fn what_follows_the_end_is_no_part_of_it() {
+    let plain = archive(&[file("sys/a", b"a")]);
+    let twice = [&plain[..], &plain[..]].concat();
+    let goes_on = r#"the archive goes on behind its end (at or after entry "sys/a", number 1"#;
+    for bytes in [&twice, &zst(&twice), &[&plain[..], b"rubbish"].concat()] {
+        assert!(message(bytes).starts_with(goes_on), "{}", message(bytes));
+    }
+    assert_eq!(message(&[&plain[..], &[0; 9000]].concat()), "read");
 }
 
 #[test]
@@ -199,8 +219,10 @@ fn harmless_oddities_are_read() {
         file("sys/a", b"last"),
         entry(b'1', b"sys/hard", b"./sys/a", b""),
         entry(b'0', b"sys/\xff", b"", b"skipped"),
-        entry(b'2', b"sys/out", b"../../../../sys/a", b""),
-        entry(b'2', b"sys/gone", b"/etc/passwd", b""),
+        entry(b'2', b"sys/out", b"/sys/a", b""),
+        entry(b'2', b"proc/1/cwd", b"/var/empty", b""),
+        entry(b'2', b"etc/alternatives/vi", b"/usr/bin/vi", b""),
+        entry(b'2', b"net/eth0", b"../../devices/eth0", b""),
         entry(b'g', b"global", b"", b"12 path=abc\n"),
         entry(b'x', b"pax", b"", b"17 path=sys/long\n"),
         file("short", b"long"),
@@ -212,9 +234,9 @@ fn harmless_oddities_are_read() {
     assert_eq!(root.read("/sys/a").unwrap(), b"last");
     assert_eq!(root.read("/sys/hard").unwrap(), b"last");
     assert_eq!(root.read("/sys/out").unwrap(), b"last");
-    assert_eq!(root.read("/sys/gone"), Err(machine::Why::Absent));
+    assert_eq!(root.read("/etc/alternatives/vi"), Err(machine::Why::Absent));
     assert_eq!(root.read("/sys/long").unwrap(), b"long");
-    assert_eq!(root.list("/sys").unwrap(), ["a", "folder", "gone", "hard", "long", "out"]);
+    assert_eq!(root.list("/sys").unwrap(), ["a", "folder", "hard", "long", "out"]);
 }
 
 mod property {

@@ -47,9 +47,7 @@ pub(crate) fn restore(mut root: MemoryRoot) -> Result<(MemoryRoot, Option<About>
         .take(MOST)
         .read_to_string(&mut text)
         .map_err(|error| FormatError::Text(error.to_string()))?;
-    check_format(&text)?;
-    let header: Header =
-        serde_json::from_str(&text).map_err(|error| FormatError::Text(error.to_string()))?;
+    let header = parse(&text)?;
     drop(text);
     root.remove(HEADER);
     let about = header.about.clone();
@@ -58,20 +56,32 @@ pub(crate) fn restore(mut root: MemoryRoot) -> Result<(MemoryRoot, Option<About>
     Ok((root, Some(about)))
 }
 
-/// Looks at the format alone, before anything that a newer one may have changed.
-fn check_format(text: &str) -> Result<(), FormatError> {
+fn parse(text: &str) -> Result<Header, FormatError> {
+    match serde_json::from_str::<Header>(text) {
+        Ok(header) => check_format(&header.format).map(|()| header),
+        // A newer format may have changed everything but its name.
+        Err(error) => Err(newer(text).unwrap_or_else(|| FormatError::Text(error.to_string()))),
+    }
+}
+
+/// Looks at the format alone.
+fn newer(text: &str) -> Option<FormatError> {
     #[derive(serde::Deserialize)]
     struct Only {
         format: String,
     }
-    let Only { format } =
-        serde_json::from_str(text).map_err(|error| FormatError::Text(error.to_string()))?;
+    check_format(&serde_json::from_str::<Only>(text).ok()?.format).err()
+}
+
+fn check_format(format: &str) -> Result<(), FormatError> {
     let major = |format: &str| -> Option<u32> {
         let version = format.strip_prefix("capture/")?;
         version.split('.').next()?.parse().ok()
     };
-    match (major(&format), major(FORMAT)) {
-        (Some(found), Some(ours)) if found > ours => Err(FormatError::Newer { found: format }),
+    match (major(format), major(FORMAT)) {
+        (Some(found), Some(ours)) if found > ours => {
+            Err(FormatError::Newer { found: format.to_owned() })
+        }
         (Some(_), _) => Ok(()),
         (None, _) => Err(FormatError::Text(format!("{format:?} is no capture format"))),
     }

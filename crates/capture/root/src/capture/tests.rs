@@ -213,6 +213,13 @@ fn a_capture_is_saved_whole_or_not_at_all() {
     assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
     record.save(&path, &about(), None, Overwrite::Replace).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no draft is left");
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    for odd in [&link, folder.path()] {
+        let error = record.save(odd, &about(), None, Overwrite::Replace).unwrap_err();
+        assert_eq!(error.to_string(), "it is no plain file");
+    }
+    assert_eq!(std::fs::read_link(&link).unwrap(), path, "a link is not replaced");
     let opened = crate::open(&path, None).unwrap();
     assert_eq!(opened.about, Some(about()));
     // Unpacked by hand it is the same machine.

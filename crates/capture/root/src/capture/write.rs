@@ -8,13 +8,11 @@ use std::path::{Path, PathBuf};
 
 use machine::Why;
 
+use super::pack::{Input, pack};
 use super::{About, FORMAT, HEADER, Header, OddText};
 use crate::Record;
 use crate::recorder::{Said, Shape};
 use crate::redact::Redactor;
-
-/// zstd's own default: a capture of a large server is a few hundred KiB.
-const LEVEL: i32 = 3;
 
 /// Whether a file that is there may be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +37,8 @@ impl Record {
     /// read it.
     ///
     /// # Errors
-    /// The file is there and may not be replaced, or the file system refuses.
+    /// The file is there and may not be replaced, or the file system refuses. Nothing but a plain
+    /// file is ever replaced: a move over `/dev/null` would take it from everybody.
     pub fn save(
         &self,
         path: &Path,
@@ -47,9 +46,7 @@ impl Record {
         redactor: Option<&mut Redactor>,
         overwrite: Overwrite,
     ) -> io::Result<Written> {
-        if overwrite == Overwrite::Never && path.symlink_metadata().is_ok() {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
+        may_write(path, overwrite)?;
         let mut draft = Draft::new(path)?;
         let written = self.write(BufWriter::new(&mut draft.file), about, redactor)?;
         draft.publish(path, overwrite)?;
@@ -62,35 +59,40 @@ impl Record {
     /// The writer refuses.
     pub fn write(
         &self,
-        out: impl Write,
+        out: impl Write + Send,
         about: &About,
         mut redactor: Option<&mut Redactor>,
     ) -> io::Result<Written> {
         if let Some(redactor) = redactor.as_deref_mut() {
             redactor.learn(self);
         }
-        let mut writer = Writer {
-            record: self,
-            tar: tar::Builder::new(zstd::Encoder::new(out, LEVEL)?),
-            redactor,
-            written: Written::default(),
-        };
+        pack(out, |input| self.write_tar(input, about, redactor))
+    }
+
+    fn write_tar(
+        &self,
+        input: Input,
+        about: &About,
+        redactor: Option<&mut Redactor>,
+    ) -> io::Result<Written> {
+        let (tar, written) = (tar::Builder::new(input), Written::default());
+        let mut writer = Writer { record: self, tar, redactor, written };
         let header = writer.header(about)?;
         writer.file(HEADER, 0o644, header.len() as u64, &mut header.as_slice())?;
         writer.folder(0, "")?;
-        writer.tar.into_inner()?.finish()?.flush()?;
+        writer.tar.into_inner()?.flush()?;
         Ok(writer.written)
     }
 }
 
-struct Writer<'a, W: Write> {
+struct Writer<'a> {
     record: &'a Record,
-    tar: tar::Builder<zstd::Encoder<'static, W>>,
+    tar: tar::Builder<Input>,
     redactor: Option<&'a mut Redactor>,
     written: Written,
 }
 
-impl<W: Write> Writer<'_, W> {
+impl Writer<'_> {
     fn header(&mut self, about: &About) -> io::Result<Vec<u8>> {
         let redacted = about.redacted || self.redactor.is_some();
         let about = About { redacted, ..about.clone() };
@@ -200,6 +202,16 @@ impl<W: Write> Writer<'_, W> {
         self.written.entries += 1;
         self.written.bytes += size;
         self.tar.append_data(&mut header, path, from)
+    }
+}
+
+fn may_write(path: &Path, overwrite: Overwrite) -> io::Result<()> {
+    match (path.symlink_metadata(), overwrite) {
+        (Err(_), _) => Ok(()),
+        (Ok(_), Overwrite::Never) => Err(io::ErrorKind::AlreadyExists.into()),
+        (Ok(there), Overwrite::Replace) if there.is_file() => Ok(()),
+        // A link is none either: /dev/stdout is one.
+        (Ok(_), Overwrite::Replace) => Err(io::Error::other("it is no plain file")),
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn pfc(name: &str) -> Fact<Vec<u8>> {
 }
 
 /// `struct ieee_pfc` begins with how many classes can, then a bit for each priority that does.
-fn parse(attributes: Attributes<'_>) -> Option<Vec<u8>> {
+pub(super) fn parse(attributes: Attributes<'_>) -> Option<Vec<u8>> {
     let pfc = attributes.find(IEEE).map(Attribute::inside)?.find(PFC)?;
     let enabled = pfc.payload.get(1)?;
     Some((0..8).filter(|priority| enabled >> priority & 1 == 1).collect())

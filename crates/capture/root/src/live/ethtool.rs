@@ -105,6 +105,12 @@ fn pair(attributes: Attributes<'_>, now: u16, most: u16) -> Option<(u32, u32)> {
     Some((number(attributes, now)?, most))
 }
 
+/// Attributes through the parser of every message.
+pub(super) fn parse_all(attributes: Attributes<'_>) {
+    let _ = (parse_channels(attributes), parse_rings(attributes), parse_coalescing(attributes));
+    let _ = (parse_pause(attributes), parse_features(attributes));
+}
+
 /// `ETHTOOL_A_CHANNELS_*`: 2 to 5 at most, 6 to 9 now.
 fn parse_channels(attributes: Attributes<'_>) -> Option<Channels> {
     Some(Channels {

@@ -74,7 +74,7 @@ fn message(kind: u16, payload: &[u8]) -> Vec<u8> {
 }
 
 /// The payload of the first message that answers the question, or its error.
-fn find(mut bytes: &[u8]) -> Option<Result<&[u8], Errno>> {
+pub(super) fn find(mut bytes: &[u8]) -> Option<Result<&[u8], Errno>> {
     while bytes.len() >= HEADER {
         let length = usize::try_from(number32(bytes, 0)?).ok()?;
         let kind = number16(bytes, 4)?;

@@ -9,6 +9,7 @@ use std::path::Path;
 use machine::Why;
 
 use super::{Entry, MemoryRoot, failed};
+use crate::bounded::{Bounded, MOST};
 use crate::content::Packer;
 
 /// Folders in a path that are copied; real trees have up to 20.
@@ -48,7 +49,7 @@ impl MemoryRoot {
     fn copy_file(&mut self, entry: &fs::DirEntry, path: &str) -> io::Result<()> {
         let mode = entry.metadata()?.permissions().mode() & 0o7777;
         let mut packer = Packer::default();
-        match fs::File::open(entry.path()).and_then(|mut file| io::copy(&mut file, &mut packer)) {
+        match copy(&entry.path(), &mut packer) {
             Ok(_) => {
                 let content = packer.finish(&mut self.arena)?;
                 self.put_content(path, content, mode);
@@ -97,4 +98,9 @@ impl MemoryRoot {
         }
         Ok(())
     }
+}
+
+fn copy(file: &Path, packer: &mut Packer) -> io::Result<u64> {
+    let file = io::BufReader::new(fs::File::open(file)?);
+    io::copy(&mut Bounded::new(file, MOST), packer)
 }

@@ -23,6 +23,9 @@ pub struct MemoryRoot {
     /// The entry that is `/`: not the first where an archive holds several machines.
     top: u32,
     names: HashSet<Arc<str>>,
+    /// The literal path of the folder that was filled last, and its index: an archive brings the
+    /// files of a folder one after another.
+    last: Option<(String, u32)>,
     arena: Arena,
     answers: BTreeMap<Question, Fact<String>>,
     odd: BTreeMap<u32, Odd>,
@@ -75,6 +78,7 @@ impl Default for MemoryRoot {
             entries: vec![Entry::folder()],
             top: 0,
             names: HashSet::new(),
+            last: None,
             arena: Arena::default(),
             answers: BTreeMap::new(),
             odd: BTreeMap::new(),
@@ -164,7 +168,8 @@ impl MemoryRoot {
 
     /// What stands at a literal path.
     pub(crate) fn kind(&self, path: &str) -> Option<Kind> {
-        let index = parts(path).try_fold(self.top, |folder, name| self.child(folder, name))?;
+        let walk = || parts(path).try_fold(self.top, |folder, name| self.child(folder, name));
+        let index = self.filled_last(path).or_else(walk)?;
         Some(match self.at(index) {
             Entry::File { .. } => Kind::File,
             Entry::Folder { .. } => Kind::Folder,
@@ -207,6 +212,7 @@ impl MemoryRoot {
 
     /// Takes an entry at the top away.
     pub(crate) fn remove(&mut self, name: &str) {
+        self.last = None;
         if let Some(Entry::Folder { children, .. }) = self.entries.get_mut(self.top as usize) {
             children.remove(name);
         }
@@ -215,6 +221,7 @@ impl MemoryRoot {
     /// The same tree seen from a folder below: that is `/` then.
     pub(crate) fn below(mut self, path: &str) -> Fact<Self> {
         self.top = self.index(path, Last::Keep)?;
+        self.last = None;
         Ok(self)
     }
 
@@ -232,13 +239,22 @@ impl MemoryRoot {
     }
 
     fn folder_index(&mut self, path: &str) -> u32 {
-        parts(path).fold(self.top, |folder, name| {
+        if let Some(known) = self.filled_last(path) {
+            return known;
+        }
+        let index = parts(path).fold(self.top, |folder, name| {
             let index = self.child_made(folder, name);
             if !matches!(self.at(index), Entry::Folder { .. }) {
                 self.set(index, Entry::folder());
             }
             index
-        })
+        });
+        self.last = Some((path.to_owned(), index));
+        index
+    }
+
+    fn filled_last(&self, path: &str) -> Option<u32> {
+        self.last.as_ref().filter(|(known, _)| known == path).map(|(_, index)| *index)
     }
 
     fn at(&self, index: u32) -> &Entry {
@@ -246,6 +262,10 @@ impl MemoryRoot {
     }
 
     fn set(&mut self, index: u32, entry: Entry) {
+        if matches!(self.at(index), Entry::Folder { .. }) {
+            // It may be the folder that was filled last, or one above it.
+            self.last = None;
+        }
         self.entries[index as usize] = entry;
     }
 

@@ -3,7 +3,8 @@
 //! something that holds one, or several.
 
 use std::fs::File;
-use std::path::Path;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use crate::archive::{self, Limits};
 use crate::{About, ArchiveOpenError, DirRoot, MemoryRoot, OpenError, Root, capture, said};
@@ -52,10 +53,21 @@ pub fn open(path: &Path, which: Option<&str>) -> Result<Opened, OpenError> {
     if !kind.is_file() {
         return Err(OpenError::Kind(path.to_owned()));
     }
+    open_archive(File::open(path).map_err(io)?, path, which)
+}
+
+/// Opens an archive as it is read, from a pipe for instance; `path` is what errors call it.
+///
+/// # Errors
+/// As [`open`]'s.
+pub fn open_archive(
+    input: impl Read,
+    path: &Path,
+    which: Option<&str>,
+) -> Result<Opened, OpenError> {
     let archive = |source: ArchiveOpenError| OpenError::Archive { path: path.to_owned(), source };
-    let file = File::open(path).map_err(io)?;
     let unpacked =
-        archive::read(file, &Limits::default()).map_err(|error| archive(error.into()))?;
+        archive::read(input, &Limits::default()).map_err(|error| archive(error.into()))?;
     let skipped = unpacked.skipped;
     open_tree(unpacked.root, path, which, skipped)
 }
@@ -67,10 +79,13 @@ fn open_folder(path: &Path, which: Option<&str>) -> Result<Opened, OpenError> {
             .map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
         return open_tree(tree, path, which, 0);
     }
-    if which.is_none() && is_content_of_sys(&root) {
-        // The folder is a /sys itself.
+    if which.is_none() && (is_content_of_sys(&root) || is_content_of_proc(&root)) {
+        // The folder is a /sys or a /proc itself.
         let above = path.canonicalize().ok().and_then(|path| Some(path.parent()?.to_owned()));
-        if let Some(above) = above.filter(|above| above.join("sys/class").exists()) {
+        let is_above = |above: &PathBuf| {
+            ["sys/class", "proc/cpuinfo"].iter().any(|sign| above.join(sign).exists())
+        };
+        if let Some(above) = above.filter(is_above) {
             let root = with_answers(DirRoot::open(&above)?, &above);
             return Ok(Opened { root, name: String::new(), about: None, skipped: 0 });
         }
@@ -162,6 +177,10 @@ fn subfolders(root: &dyn Root, folder: &str) -> Vec<String> {
 
 fn is_content_of_sys(root: &dyn Root) -> bool {
     ["/devices", "/class", "/bus"].iter().all(|name| root.list(name).is_ok())
+}
+
+fn is_content_of_proc(root: &dyn Root) -> bool {
+    ["/cpuinfo", "/interrupts", "/cmdline"].iter().all(|name| root.mode(name).is_ok())
 }
 
 fn choose(roots: Vec<String>, path: &Path, which: Option<&str>) -> Result<String, OpenError> {

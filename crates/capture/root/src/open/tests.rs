@@ -74,6 +74,13 @@ fn a_sys_itself_and_what_is_no_machine() {
         b"1"
     );
     assert!(matches!(open(&folder.path().join("other"), None), Err(OpenError::NoRoot(_))));
+    let mut root = MemoryRoot::new();
+    for name in ["cpuinfo", "interrupts", "cmdline"] {
+        root.file(&format!("/box/proc/{name}"), name);
+    }
+    root.write_to(folder.path()).unwrap();
+    let opened = open(&folder.path().join("box/proc"), None).unwrap();
+    assert_eq!(opened.root.read("/proc/cmdline").unwrap(), b"cmdline");
     assert!(matches!(open(&folder.path().join("none"), None), Err(OpenError::Io { .. })));
     let error = open(Path::new("/dev/null"), None).unwrap_err();
     assert_eq!(error.to_string(), "cannot open /dev/null: neither a folder nor a plain file");
@@ -165,4 +172,15 @@ fn a_capture_answers_by_itself() {
         assert!(opened.about.is_some(), "{}", path.display());
         assert_eq!(opened.root.ask(&pause()), Err(machine::Why::Denied));
     }
+}
+
+#[test]
+fn names_to_choose_from_are_few_and_harmless() {
+    let folder = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..30).map(|i| format!("/m\u{1b}[31m{i:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let archive = archive(&tree(&names), folder.path());
+    let message = open(&archive, None).unwrap_err().to_string();
+    assert!(message.contains(r#"holds 30 machines: "m\u{1b}[31m00", "#), "{message}");
+    assert!(message.ends_with(r#""m\u{1b}[31m19" and 10 more"#), "{message}");
 }

@@ -112,6 +112,19 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// Keeps a file's first `most` bytes, and gives what was kept first.
+    fn keep_file(&self, path: &str, spot: u32, bytes: Fact<Vec<u8>>, most: usize) -> Fact<Vec<u8>> {
+        let mut record = self.record();
+        let kept = record.keep_file(spot, bytes, most);
+        if record.is_link(spot) {
+            // Another thread saw meanwhile that it is a link.
+            drop(record);
+            let place = self.place(path);
+            self.record().move_file(spot, place.ok());
+        }
+        kept
+    }
+
     /// Where what a path names is kept: its spot, or what a link known to be there leads to.
     fn target(&self, path: &str) -> Fact<u32> {
         let spot = self.spot(path)?;
@@ -127,7 +140,29 @@ impl Root for Recorder<'_> {
             return said;
         }
         let bytes = self.inner.read(path);
-        self.record().keep_file(spot, bytes)
+        self.keep_file(path, spot, bytes, SMALL)
+    }
+
+    fn read_with_mode(&self, path: &str) -> (Fact<Vec<u8>>, Fact<u32>) {
+        let spot = match self.target(path) {
+            Ok(spot) => spot,
+            Err(why) => return (Err(why.clone()), Err(why)),
+        };
+        if let Some(known) = self.record().file_with_mode(spot) {
+            return known;
+        }
+        let (bytes, mode) = self.inner.read_with_mode(path);
+        let mode = self.record().keep_mode(spot, mode);
+        (self.keep_file(path, spot, bytes, SMALL), mode)
+    }
+
+    fn head(&self, path: &str, most: usize) -> Fact<Vec<u8>> {
+        let spot = self.target(path)?;
+        if let Some(said) = self.record().file_head(spot, most) {
+            return said;
+        }
+        let bytes = self.inner.head(path, most);
+        self.keep_file(path, spot, bytes, most)
     }
 
     fn stream(&self, path: &str) -> Fact<Box<dyn BufRead + '_>> {
@@ -138,7 +173,7 @@ impl Root for Recorder<'_> {
         match self.inner.stream(path) {
             Ok(inner) => Ok(Box::new(tee::Tee::new(inner, &self.record, spot))),
             Err(why) => {
-                self.record().keep_file(spot, Err(why.clone()))?;
+                self.keep_file(path, spot, Err(why.clone()), SMALL)?;
                 Err(why)
             }
         }
@@ -199,12 +234,18 @@ fn split(path: &str) -> Option<(&str, &str)> {
     (!matches!(name, "" | "." | "..")).then_some((above, name))
 }
 
+/// Where a link in a folder leads. The folder's path has no links in it, so that `..` at the
+/// beginning of the target takes away its last part.
 fn join(folder: &str, target: &str) -> String {
+    let (mut folder, mut target) = (folder.trim_end_matches('/'), target);
     if target.starts_with('/') {
-        target.to_owned()
-    } else {
-        format!("{}/{target}", folder.trim_end_matches('/'))
+        return target.to_owned();
     }
+    while let Some(rest) = target.strip_prefix("../") {
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+        target = rest.trim_start_matches('/');
+    }
+    format!("{folder}/{target}")
 }
 
 /// The failure of a stream, as a reader behind it saw it.

@@ -179,15 +179,21 @@ impl Record {
         matches!(self.said(node).link.as_deref(), Some(Ok(_)))
     }
 
-    /// What `read` answers, where it is known.
+    /// The first `most` bytes of a file, where they are known.
     pub(super) fn file_head(&self, node: u32, most: usize) -> Option<Fact<Vec<u8>>> {
         Some(match self.said(node).file.as_deref()? {
             Err(why) => Err(why.clone()),
             Ok(Kept { content, broken: Some(why), .. }) if content.bytes() < most as u64 => {
                 Err(why.clone())
             }
+            Ok(Kept { content, whole: false, .. }) if content.bytes() < most as u64 => return None,
             Ok(kept) => kept.content.head(&self.arena, most).map_err(failed),
         })
+    }
+
+    /// What `read_with_mode` answers, where both are known.
+    pub(super) fn file_with_mode(&self, node: u32) -> Option<(Fact<Vec<u8>>, Fact<u32>)> {
+        Some((self.file_head(node, SMALL)?, self.mode(node)?))
     }
 
     /// What `stream` answers, where it is known to the end.
@@ -204,18 +210,24 @@ impl Record {
         }))
     }
 
-    pub(super) fn keep_file(&mut self, node: u32, bytes: Fact<Vec<u8>>) -> Fact<Vec<u8>> {
-        if self.said(node).file.is_none() {
-            let arena = &mut self.arena;
-            let kept = bytes.as_ref().map_err(Why::clone).map(|bytes| Kept {
-                content: Content::new(bytes, arena),
-                whole: bytes.len() < SMALL,
-                broken: None,
-            });
-            self.said_mut(node).file = Some(Box::new(kept));
-            return bytes;
+    /// Keeps the first `most` bytes of a file, unless as many are known, and gives what is kept.
+    pub(super) fn keep_file(
+        &mut self,
+        node: u32,
+        bytes: Fact<Vec<u8>>,
+        most: usize,
+    ) -> Fact<Vec<u8>> {
+        if let Some(said) = self.file_head(node, most) {
+            return said;
         }
-        self.file_head(node, SMALL).unwrap_or(bytes)
+        let arena = &mut self.arena;
+        let kept = bytes.as_ref().map_err(Why::clone).map(|bytes| Kept {
+            content: Content::new(bytes, arena),
+            whole: bytes.len() < most,
+            broken: None,
+        });
+        self.said_mut(node).file = Some(Box::new(kept));
+        bytes
     }
 
     /// Keeps what a stream gave, unless the whole is known.

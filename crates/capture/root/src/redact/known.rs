@@ -100,15 +100,21 @@ impl Known {
         }
     }
 
-    /// A host's name, whole and without its domain.
+    /// A host's name, whole, without its domain, and the domain; in the cases that people write
+    /// it, and as device-mapper does in the names of volumes, with its dashes doubled.
     pub(super) fn add_host(&mut self, host: &str, map: &mut Map) {
         let host = host.trim();
-        let short = host.split('.').next().unwrap_or_default();
-        for name in [host, short] {
+        let (short, domain) = host.split_once('.').unwrap_or((host, ""));
+        // One label is a top level, which everybody has.
+        let domain = if domain.contains('.') { domain } else { "" };
+        for name in [host, short, domain] {
             let is_common = COMMON.contains(&name.to_ascii_lowercase().as_str());
             if name.len() >= 3 && !is_common && name != "(none)" {
-                let mapped = host_name(name, map);
-                self.add(name, mapped);
+                for name in [name, &name.to_ascii_lowercase(), &name.to_ascii_uppercase()] {
+                    let mapped = host_name(name, map);
+                    self.add(&name.replace('-', "--"), mapped.replace('-', "--"));
+                    self.add(name, mapped);
+                }
             }
         }
     }
@@ -144,10 +150,15 @@ impl Known {
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.text.len()));
     }
 
+    /// Whether a secret may begin with no more than so many letters and digits.
+    pub(super) fn has_start_of(&self, length: usize) -> bool {
+        (1..=length).contains(&self.shortest)
+    }
+
     /// What stands for the secret that begins at the start of `rest`, whose first letters and
     /// digits are `start` long.
     pub(super) fn at(&self, rest: &[u8], start: usize, distinct: Distinct) -> Option<&[u8]> {
-        if self.shortest == 0 || start < self.shortest {
+        if !self.has_start_of(start) {
             return None;
         }
         let ends = |secret: &&Secret| {
@@ -169,10 +180,18 @@ pub(super) enum Distinct {
     NotOnly,
 }
 
-/// A host's name in its own shape; each label by itself, so that `a.b` and `a` stay related.
+/// A host's name in its own shape; each label by itself, so that `a.b` and `a` stay related. Names
+/// that differ in case only are one host's.
 pub(super) fn host_name(name: &str, map: &mut Map) -> String {
-    let labels: Vec<String> = name.split('.').map(|label| map.text(label)).collect();
-    labels.join(".")
+    let mut labels = name.split('.').map(|label| map.text(&label.to_ascii_lowercase()));
+    let mut mapped = labels.next().unwrap_or_default();
+    labels.for_each(|label| mapped = format!("{mapped}.{label}"));
+    let in_case = |(old, new): (char, char)| match old.is_ascii_uppercase() {
+        true => new.to_ascii_uppercase(),
+        false => new,
+    };
+    let cased: String = name.chars().zip(mapped.chars()).map(in_case).collect();
+    if cased.len() == name.len() { cased } else { mapped }
 }
 
 /// Long enough, and mixed enough, not to be a word of the kernel or a count.

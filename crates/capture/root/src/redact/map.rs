@@ -72,11 +72,12 @@ impl Map {
         let [a, b, c, d, e, f, g, h] = eui;
         match (d, e) {
             _ if eui == [0; 8] || eui == [0xff; 8] => eui,
-            (0xff, 0xfe) => {
+            // A group's address is no port's: such an identifier is any number.
+            (0xff, 0xfe) if (a ^ 2) & 1 == 0 => {
                 let [a, b, c, f, g, h] = self.mac([a ^ 2, b, c, f, g, h]);
                 [a ^ 2, b, c, d, e, f, g, h]
             }
-            (0x03, 0x00) => {
+            (0x03, 0x00) if a & 1 == 0 => {
                 let [a, b, c, f, g, h] = self.mac([a, b, c, f, g, h]);
                 [a, b, c, d, e, f, g, h]
             }

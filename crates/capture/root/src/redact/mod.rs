@@ -13,6 +13,7 @@
 
 mod binary;
 mod known;
+mod line;
 mod map;
 mod place;
 mod scan;
@@ -91,6 +92,13 @@ impl Redactor {
             path.push_str(name);
             self.learn_below(record, child, path);
             path.truncate(end);
+        }
+    }
+
+    /// Learns the secrets of one file.
+    pub(crate) fn teach(&mut self, path: &str, bytes: &[u8]) {
+        if place::teaches(path) {
+            self.learn_file(path, bytes);
         }
     }
 

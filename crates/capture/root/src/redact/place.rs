@@ -3,6 +3,7 @@
 
 use super::binary;
 use super::known::{Known, host_name, is_placeholder, run};
+use super::line;
 use super::map::Map;
 use super::scan::{Form, Scan, hex_bytes, put_hex};
 
@@ -34,6 +35,7 @@ pub(super) enum Role {
     HexAddresses6,
     CommandLine,
     Mounts,
+    ControlGroups,
     DmiTable,
     Vpd,
     Config,
@@ -83,6 +85,7 @@ pub(super) fn role(path: &str) -> Role {
         "raw" if folder.contains("/dmi/entries/") => Role::DmiTable,
         "MSDM" | "SLIC" => Role::AcpiKey,
         "mounts" | "mountinfo" | "mountstats" => Role::Mounts,
+        "cgroup" | "cpuset" if folder.starts_with("/proc/") => Role::ControlGroups,
         "cmdline" | "bootconfig" if folder == "/proc" => Role::CommandLine,
         "uevent" | "traddr" | "host_traddr" | "src_addr" => Role::Addresses,
         _ => network(path, name),
@@ -132,8 +135,9 @@ pub(super) fn redact(path: &str, bytes: &mut [u8], map: &mut Map, known: &Known)
         Role::HexAddresses => runs(bytes, 8, |run| hex_address(run, map)),
         Role::HexAddresses6 => runs(bytes, 32, |run| gid(run, map)),
         Role::Addresses => scan(bytes, Form::Addresses, map, known),
-        Role::CommandLine => command_line(bytes, map, known),
-        Role::Mounts => mounts(bytes, map, known),
+        Role::CommandLine => line::command_line(bytes, map, known),
+        Role::Mounts => line::mounts(bytes, map, known),
+        Role::ControlGroups => line::control_groups(bytes, map, known),
         _ => scan(bytes, Form::Text, map, known),
     }
 }
@@ -167,7 +171,8 @@ pub(super) fn serial(text: &str, map: &mut Map) -> String {
     if is_placeholder(text) { text.to_owned() } else { map.text(text) }
 }
 
-fn host(text: &str, map: &mut Map) -> String {
+/// A host's name, but for those that every machine has.
+pub(super) fn host(text: &str, map: &mut Map) -> String {
     match text {
         "(none)" | "localhost" | "localhost.localdomain" => text.to_owned(),
         _ => host_name(text, map),
@@ -175,7 +180,7 @@ fn host(text: &str, map: &mut Map) -> String {
 }
 
 /// Every run of at least `least` letters and digits.
-fn runs(bytes: &mut [u8], least: usize, mut each: impl FnMut(&mut [u8])) {
+pub(super) fn runs(bytes: &mut [u8], least: usize, mut each: impl FnMut(&mut [u8])) {
     let mut at = 0;
     while at < bytes.len() {
         let len = run(&bytes[at..]).len();
@@ -278,46 +283,4 @@ fn nqn_words(text: &mut [u8], role: Role, map: &mut Map) {
             whole(run, |text| map.text(text));
         }
     });
-}
-
-/// Keys of the kernel's command line whose values are nobody's business.
-const PRIVATE_KEYS: [&str; 8] =
-    ["pass", "secret", "token", "hostname", "machine_id", "iscsi", "nfsroot", "domain"];
-
-fn command_line(bytes: &mut [u8], map: &mut Map, known: &Known) {
-    // Before the scan: what it replaced must not be replaced again.
-    for word in bytes.split_mut(u8::is_ascii_whitespace) {
-        let Some(end) = word.iter().position(|&byte| byte == b'=') else { continue };
-        let (key, value) = word.split_at_mut(end);
-        let key = String::from_utf8_lossy(key).to_ascii_lowercase();
-        let value = value.get_mut(1..).unwrap_or_default();
-        if key == "ip" {
-            // client:server:gateway:netmask:hostname:... (Documentation/admin-guide/nfs/nfsroot.rst)
-            let name = value.split_mut(|&byte| byte == b':').nth(4).unwrap_or_default();
-            whole(name, |name| host(name, map));
-        } else if key.ends_with("key") || PRIVATE_KEYS.iter().any(|part| key.contains(part)) {
-            whole(value, |value| map.text(value));
-        }
-    }
-    scan(bytes, Form::Addresses, map, known);
-}
-
-/// `server:/export /mnt nfs4 ...`, `//server/share /mnt cifs username=...`.
-fn mounts(bytes: &mut [u8], map: &mut Map, known: &Known) {
-    for word in bytes.split_mut(u8::is_ascii_whitespace) {
-        let is_host = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
-        let start = if word.starts_with(b"//") { 2 } else { 0 };
-        let rest = &mut word[start..];
-        let end = rest.iter().position(|byte| !is_host(byte)).unwrap_or(rest.len());
-        let names_host = start == 2 || rest[end..].starts_with(b":/");
-        if names_host && rest[..end].iter().any(u8::is_ascii_alphabetic) {
-            whole(&mut rest[..end], |name| host(name, map));
-        }
-        for option in word.split_mut(|&byte| byte == b',') {
-            if option.starts_with(b"username=") {
-                whole(&mut option[9..], |name| map.text(name));
-            }
-        }
-    }
-    scan(bytes, Form::Addresses, map, known);
 }

@@ -21,6 +21,10 @@ pub(super) enum Form {
     Addresses,
 }
 
+/// A column of `/proc/interrupts` that counted nothing, and the blanks of the next one. A large
+/// machine has some sixty million bytes of them.
+const ZERO: &[u8; 11] = b"0          ";
+
 /// One pass over a text.
 pub(super) struct Scan<'a> {
     pub(super) map: &'a mut Map,
@@ -32,7 +36,12 @@ impl Scan<'_> {
     /// Replaces what is found.
     pub(super) fn run(&mut self, bytes: &mut [u8]) {
         let mut at = 0;
+        let zero_is_none = !self.known.has_start_of(1);
         while at < bytes.len() {
+            if zero_is_none && bytes[at..].starts_with(ZERO) {
+                at += ZERO.len();
+                continue;
+            }
             let start = run(&bytes[at..]).len();
             if start == 0 {
                 at += self.colons(bytes, at).max(1);
@@ -100,7 +109,8 @@ impl Scan<'_> {
         let word = &bytes[at..];
         let skip = match &word[..start] {
             b"eui" | b"naa" | b"uuid" if word.get(start) == Some(&b'.') => start + 1,
-            b"wwn" if word[start..].starts_with(b"-0x") => start + 3,
+            // `nn-` and `pn-`: a Fibre Channel node and port in an NVMe controller's address.
+            b"wwn" | b"nn" | b"pn" if word[start..].starts_with(b"-0x") => start + 3,
             _ => return None,
         };
         let len = run(&word[skip..]).len();
@@ -271,6 +281,11 @@ mod tests {
             "eui.0025380a0b0c0d0e",
             "naa.5000c500a1b2c3d4",
             "wwn-0x5000c500a1b2c3d4",
+            "traddr=nn-0x200000109b5e1234:",
+            "host_traddr=pn-0x100000109b5e1235",
+            "DB01.Example.COM",
+            "/dev/mapper/vg_db01-root",
+            "x.example.com",
             "enx3cecef010203",
             "md0 : host db01:0",
             "nvme-SAMSUNG_S6XYNA0R123456_1",

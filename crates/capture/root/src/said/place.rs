@@ -48,11 +48,12 @@ fn sos(opened: &dyn Root, folder: &str, answers: &mut Answers) {
         left -= bytes.len();
         let text = String::from_utf8_lossy(&bytes);
         let stated = ethtool::interface(&text).unwrap_or(name);
-        let answer = match mangled(stated) == name {
-            true => ethtool::answer(flag, &text),
-            false => Some(Err(Why::Unparsed(format!("{file} is about {stated}")))),
-        };
-        keep(flag, if mangled(stated) == name { stated } else { name }, answer, answers);
+        if mangled(stated) == name {
+            keep(flag, stated, ethtool::answer(flag, &text), answers);
+        } else {
+            let why = Why::Unparsed(format!("{file} is about {stated}"));
+            keep(flag, name, Some(Err(why)), answers);
+        }
     }
 }
 

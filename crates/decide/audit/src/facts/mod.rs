@@ -87,11 +87,11 @@ mod tests {
     use setting::{FACTS, Goal, Scope};
 
     use super::*;
-    use crate::bench_machine as bench;
+    use crate::tests::made;
 
     #[test]
     fn every_fact_of_the_vocabulary_is_answered() {
-        let machine = bench::full();
+        let machine = made::full();
         let catalogue = Catalogue::default();
         let context = Context::new(&machine, &catalogue, Goal::Throughput, &[]);
         for (name, scope, _) in FACTS {

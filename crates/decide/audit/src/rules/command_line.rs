@@ -160,18 +160,23 @@ fn severity(weight: Weight, goal: Goal) -> Severity {
     }
 }
 
-/// One finding for each option that matters, one for all that matter little.
+/// One finding for each option that matters, one for all that matter little, and one for those that
+/// somebody who tunes for this goal sets on purpose: worth knowing, and to be left alone.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     let line = &context.machine.host.command_line;
     let found = judged(line, context.goal);
     let found = found.into_iter().filter(|option| is_worth(context, option));
     let (much, little): (Vec<_>, Vec<_>) =
         found.partition(|option| option.severity >= Severity::Medium);
+    let (meant, little): (Vec<_>, Vec<_>) =
+        little.into_iter().partition(|option| option.severity == Severity::Note);
     let mut drafts: Vec<Draft> = much.iter().map(|option| draft(context, option)).collect();
-    match little.as_slice() {
-        [] => {}
-        [one] => drafts.push(draft(context, one)),
-        several => drafts.extend(together(context, several)),
+    for options in [little, meant] {
+        match options.as_slice() {
+            [] => {}
+            [one] => drafts.push(draft(context, one)),
+            several => drafts.extend(together(context, several)),
+        }
     }
     drafts
 }
@@ -185,11 +190,8 @@ fn together(context: &Context<'_>, options: &[Override]) -> Option<Draft> {
         words::count(options.len(), "option"),
         texts.join(", ")
     );
-    let lines = options.iter().map(|option| by_hand(&option.text));
-    let draft = Draft::new(ID, severity, title)
-        .values(texts.join(" "), "without them")
-        .because(said.collect::<Vec<_>>().join("; "))
-        .change(lines);
+    let draft = Draft::new(ID, severity, title).because(said.collect::<Vec<_>>().join("; "));
+    let draft = removal(draft, options, severity, "without them");
     let line = &context.machine.host.command_line.text;
     Some(draft.evidence("/proc/cmdline", around(line, texts.first()?)))
 }
@@ -210,15 +212,22 @@ fn is_worth(context: &Context<'_>, option: &Override) -> bool {
 fn draft(context: &Context<'_>, option: &Override) -> Draft {
     let text = &option.text;
     let line = &context.machine.host.command_line.text;
-    Draft::new(
-        ID,
-        option.severity,
-        format!("{text} on the kernel's command line {}", short(option.means)),
-    )
-    .values(text, format!("without {text}"))
-    .because(format!("{text} {}", option.means))
-    .evidence("/proc/cmdline", around(line, text))
-    .change([format!("# take {text} off the kernel's command line, then reboot")])
+    let title = format!("{text} on the kernel's command line {}", short(option.means));
+    let draft = Draft::new(ID, option.severity, title)
+        .because(format!("{text} {}", option.means))
+        .evidence("/proc/cmdline", around(line, text));
+    removal(draft, std::slice::from_ref(option), option.severity, &format!("without {text}"))
+}
+
+/// How to take options off the line; of those that are noted only, nobody is told to.
+fn removal(draft: Draft, options: &[Override], severity: Severity, without: &str) -> Draft {
+    let texts: Vec<&str> = options.iter().map(|option| option.text.as_str()).collect();
+    match severity {
+        Severity::Note => draft.values(texts.join(" "), "as it is, where it is meant"),
+        _ => draft
+            .values(texts.join(" "), without)
+            .change(options.iter().map(|option| by_hand(&option.text))),
+    }
 }
 
 /// The meaning up to the first colon: enough for a list.

@@ -50,8 +50,7 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     let worth = context.machine.drives.iter().filter(|drive| spread.names().contains(&drive.name));
     for path in worth.filter_map(|drive| drive.controllers.first()).take(12) {
         if let (Some(at), Some(node)) = (path.function, path.node) {
-            let (path, content) = context.place(at, node);
-            draft = draft.evidence(path, content);
+            draft = draft.on_node(context, Some(at), node);
         }
     }
     vec![draft]

@@ -104,7 +104,7 @@ fn split_cards(context: &Context<'_>) -> Vec<Draft> {
         let is_card =
             function.parent.is_some() && !is_integrated(function) && function.class.base != 0x06;
         if is_card && function.node_from == NodeFrom::Own && function.physical_function.is_none() {
-            cards.entry((at.domain, at.bus, at.device)).or_default().push(function);
+            cards.entry(at.card()).or_default().push(function);
         }
     }
     let differs = |functions: &&Vec<&Function>| {

@@ -3,7 +3,7 @@
 //!
 //! Not flagged: guests, machines with one node, machines without a fast port, and the balanced goal.
 
-use machine::{Irq, NicKind};
+use machine::Irq;
 use setting::{Confidence, Goal, Severity};
 
 use crate::context::Context;
@@ -21,10 +21,7 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     {
         return Vec::new();
     }
-    let nics = context.machine.nics.iter();
-    let fast = nics.filter(|nic| {
-        nic.kind == NicKind::Physical && devices::is_up(nic) && devices::is_fast(nic)
-    });
+    let fast = devices::working_ports(context.machine).filter(|nic| devices::is_fast(nic));
     let names: Vec<String> = fast.clone().map(|nic| nic.name.clone()).collect();
     if names.is_empty() {
         return Vec::new();

@@ -33,13 +33,10 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     .values(ids, "named in every memory policy")
     .because(because);
     for node in nodes.iter().take(8) {
-        let folder = format!("/sys/devices/system/node/node{}", node.id);
-        draft = draft.evidence(format!("{folder}/cpulist"), "");
+        draft = draft.evidence(format!("/sys/devices/system/node/node{}/cpulist", node.id), "");
         if let Ok(memory) = &node.memory {
-            draft = draft.evidence(
-                format!("{folder}/meminfo"),
-                format!("Node {} MemTotal:       {:>8} kB", node.id, memory.0 / 1024),
-            );
+            let (path, content) = words::meminfo(node.id, *memory);
+            draft = draft.evidence(path, content);
         }
     }
     vec![draft]

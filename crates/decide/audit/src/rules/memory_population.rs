@@ -12,6 +12,7 @@ use units::{Bytes, NodeId};
 
 use crate::context::Context;
 use crate::draft::Draft;
+use crate::words;
 
 /// What the memory of a machine looks like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,10 +90,7 @@ fn uneven_nodes(nodes: &[(NodeId, Bytes)]) -> Option<Population> {
         return None;
     }
     let severity = if *least == Bytes(0) { Severity::High } else { Severity::Medium };
-    let line = |(node, memory): &(NodeId, Bytes)| {
-        let path = format!("/sys/devices/system/node/node{node}/meminfo");
-        (path, format!("Node {node} MemTotal:       {:>8} kB", memory.0 / 1024))
-    };
+    let line = |(node, memory): &(NodeId, Bytes)| words::meminfo(*node, *memory);
     Some(Population::Uneven {
         reason: format!("node {poor} has {least}, node {rich} has {most}"),
         severity,

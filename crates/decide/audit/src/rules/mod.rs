@@ -36,7 +36,6 @@ use std::collections::BTreeSet;
 
 use crate::context::Context;
 use crate::draft::{Draft, grouped};
-use crate::wishes;
 
 /// A rule: what it sees on a machine.
 type Rule = fn(&Context<'_>) -> Vec<Draft>;
@@ -106,5 +105,5 @@ fn holds(context: &Context<'_>, id: &str) -> bool {
     };
     applies.when.retain(of_machine);
     applies.never.retain(of_machine);
-    wishes::applies(context, &applies, &BTreeSet::new())
+    context.meets(&applies, &BTreeSet::new())
 }

@@ -4,7 +4,7 @@
 //! Not flagged: ports whose node is unknown or whose link is down; managed vectors; paravirtual
 //! ports, whose driver spreads its queues over all CPUs by design.
 
-use machine::{Fact, Irq, Nic, NicKind, Why};
+use machine::{Fact, Irq, Nic, Why};
 use setting::{Confidence, Goal, Severity};
 use units::{BitRate, CpuSet, NodeId};
 
@@ -26,9 +26,7 @@ struct Placement<'a> {
 
 /// Findings: one a port.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
-    let nics = context.machine.nics.iter();
-    let ports = nics.filter(|nic| nic.kind == NicKind::Physical && devices::is_up(nic));
-    ports.filter_map(|nic| judge(context, nic)).collect()
+    devices::working_ports(context.machine).filter_map(|nic| judge(context, nic)).collect()
 }
 
 /// The fact `nic-irqs`: near, far, spread, one CPU.
@@ -73,7 +71,7 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         cpus = cpus.or(&context.target(irq));
     }
     let title = format!(
-        "{{devices}}: {} of {} are taken on other nodes than its own, node {node}",
+        "{{devices}}: {} of {} are taken on other nodes than the NIC's, node {node}",
         far.len(),
         words::count(all.len(), "queue interrupt")
     );

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use machine::{Nic, NicKind};
+use machine::Nic;
 use setting::{Confidence, Severity};
 use units::NodeId;
 
@@ -17,10 +17,7 @@ use crate::draft::Draft;
 
 /// Physical ports of 10 Gb/s or more that are up.
 pub(crate) fn fast<'a>(context: &Context<'a>) -> Vec<&'a Nic> {
-    let nics = context.machine.nics.iter();
-    let is_fast =
-        |nic: &&Nic| nic.kind == NicKind::Physical && devices::is_up(nic) && devices::is_fast(nic);
-    nics.filter(is_fast).collect()
+    devices::working_ports(context.machine).filter(|nic| devices::is_fast(nic)).collect()
 }
 
 /// (the first port's name, node) of each card.
@@ -28,7 +25,7 @@ pub(crate) fn cards(context: &Context<'_>) -> Vec<(String, Option<NodeId>)> {
     let mut cards = BTreeMap::new();
     for nic in fast(context) {
         if let Some(at) = nic.function {
-            cards.entry((at.domain, at.bus, at.device)).or_insert((nic.name.clone(), nic.node));
+            cards.entry(at.card()).or_insert((nic.name.clone(), nic.node));
         }
     }
     cards.into_values().collect()

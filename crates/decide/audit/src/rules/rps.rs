@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Receive packet steering that sends packets to other nodes' CPUs.
 
-use machine::{Fact, Nic, NicKind, Why};
+use machine::{Fact, Nic, Why};
 use setting::Severity;
-use units::CpuSet;
 
 use crate::context::Context;
 use crate::devices;
@@ -15,19 +14,12 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     if !context.places.has_far_nodes() {
         return Vec::new();
     }
-    let nics = context.machine.nics.iter();
-    let ports = nics.filter(|nic| nic.kind == NicKind::Physical && devices::is_up(nic));
-    ports.filter_map(|nic| judge(context, nic)).collect()
+    devices::working_ports(context.machine).filter_map(|nic| judge(context, nic)).collect()
 }
 
 /// The fact `rps`: off, near, far.
 pub(crate) fn summary(context: &Context<'_>, nic: &Nic) -> Fact<String> {
-    let known: Vec<&CpuSet> =
-        nic.rx_queues.iter().filter_map(|queue| queue.rps.as_ref().ok()).collect();
-    if known.is_empty() {
-        let why = nic.rx_queues.iter().find_map(|queue| queue.rps.as_ref().err());
-        return Err(why.cloned().unwrap_or(Why::Absent));
-    }
+    let known = devices::known_sets(nic.rx_queues.iter().map(|queue| &queue.rps))?;
     if known.iter().all(|cpus| cpus.is_empty()) {
         return Ok("off".to_owned());
     }

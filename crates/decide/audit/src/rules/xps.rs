@@ -4,9 +4,9 @@
 //! XPS gives every CPU a queue, those of far nodes too: that is right. Wrong is a queue whose own
 //! interrupt lies on another node than all CPUs that use it, while other queues' lie near them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use machine::{Fact, Nic, NicKind, Why};
+use machine::{Fact, Nic};
 use setting::{Confidence, Severity};
 use units::CpuSet;
 
@@ -28,19 +28,12 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     if !context.places.has_far_nodes() {
         return Vec::new();
     }
-    let nics = context.machine.nics.iter();
-    let ports = nics.filter(|nic| nic.kind == NicKind::Physical && devices::is_up(nic));
-    ports.filter_map(|nic| judge(context, nic)).collect()
+    devices::working_ports(context.machine).filter_map(|nic| judge(context, nic)).collect()
 }
 
 /// The fact `xps`: matched, far, off.
 pub(crate) fn summary(context: &Context<'_>, nic: &Nic) -> Fact<String> {
-    let known: Vec<&CpuSet> =
-        nic.tx_queues.iter().filter_map(|queue| queue.xps.as_ref().ok()).collect();
-    if known.is_empty() {
-        let why = nic.tx_queues.iter().find_map(|queue| queue.xps.as_ref().err());
-        return Err(why.cloned().unwrap_or(Why::Absent));
-    }
+    let known = devices::known_sets(nic.tx_queues.iter().map(|queue| &queue.xps))?;
     let word = match () {
         () if known.iter().all(|cpus| cpus.is_empty()) => "off",
         () if crossed(context, nic).is_empty() => "matched",
@@ -68,7 +61,7 @@ fn crossed<'a>(context: &Context<'_>, nic: &'a Nic) -> Vec<Crossed<'a>> {
 fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
     let crossed = crossed(context, nic);
     // One node's queues can only serve the others from afar: that is no fault of the map.
-    let taken: std::collections::BTreeSet<_> =
+    let taken: BTreeSet<_> =
         crossed.iter().flat_map(|queue| context.places.nodes_of(&queue.taken)).collect();
     let first = crossed.first()?;
     if taken.len() < 2 && nic.node.is_some_and(|node| taken.contains(&node)) {

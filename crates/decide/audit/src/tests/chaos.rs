@@ -6,14 +6,14 @@ use proptest::prelude::*;
 use setting::Goal;
 use units::{Bytes, Cpu, NodeId, PackageId, Transfers};
 
-use super::{all, bench};
+use super::{all, made};
 
 /// One thing that a broken tree, or a strange machine, does to the model.
 fn spoil(machine: &mut Machine, what: u8, at: usize, number: u32) {
     let small = u8::try_from(number % 256).unwrap_or(0);
     let pick = |length: usize| at.checked_rem(length);
     match what % 16 {
-        0 => machine.cpus = bench::no_cpus(),
+        0 => machine.cpus = made::no_cpus(),
         1 => machine.nodes.clear(),
         2 => pick(machine.nodes.len()).into_iter().for_each(|at| {
             machine.nodes[at].memory = Ok(Bytes(u64::from(number) << 32));
@@ -33,10 +33,10 @@ fn spoil(machine: &mut Machine, what: u8, at: usize, number: u32) {
             });
         }),
         6 => pick(machine.functions.len()).into_iter().for_each(|at| {
-            machine.functions[at].parent = Some(bench::address(small));
+            machine.functions[at].parent = Some(made::address(small));
         }),
         7 => pick(machine.irqs.len()).into_iter().for_each(|at| {
-            machine.irqs[at].affinity = bench::unknown();
+            machine.irqs[at].affinity = made::unknown();
             machine.irqs[at].counts = vec![(number, u64::MAX), (1, u64::MAX)];
         }),
         8 => pick(machine.drives.len()).into_iter().for_each(|at| {
@@ -49,8 +49,8 @@ fn spoil(machine: &mut Machine, what: u8, at: usize, number: u32) {
             machine.nics[at].mtu = Ok(number);
             machine.nics[at].upper = vec!["eth1".into(), "no such".into()];
         }),
-        11 => machine.dimms.push(bench::dimm("CHANNEL", u64::from(small), number, 1)),
-        12 => bench::option(machine, "idle", Some("poll")),
+        11 => machine.dimms.push(made::dimm("CHANNEL", u64::from(small), number, 1)),
+        12 => made::option(machine, "idle", Some("poll")),
         13 => pick(machine.functions.len())
             .into_iter()
             .for_each(|at| machine.functions[at].link = None),
@@ -68,7 +68,7 @@ proptest! {
     fn any_machine_is_audited(
         faults in proptest::collection::vec((any::<u8>(), any::<usize>(), any::<u32>()), 0..24),
     ) {
-        let mut machine = bench::full();
+        let mut machine = made::full();
         for (what, at, number) in faults {
             spoil(&mut machine, what, at, number);
         }

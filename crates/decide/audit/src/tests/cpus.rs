@@ -5,30 +5,30 @@ use machine::NodeFrom;
 use setting::Severity;
 use units::NodeId;
 
-use super::{bench, of, one};
-use bench::{Order, set};
+use super::{made, of, one};
+use made::{Order, set};
 
 #[test]
 fn round_robin_numbering_is_found() {
-    let machine = bench::bare(2, 1, 8, Order::RoundRobin);
+    let machine = made::bare(2, 1, 8, Order::RoundRobin);
     let finding = one(&machine, "madt-core-enumeration");
     assert_eq!(finding.severity, Severity::Medium);
     assert!(finding.because.contains("node 0 has CPUs 0,2,4,6"), "{}", finding.because);
-    for healthy in [bench::bare(2, 1, 8, Order::Linear), bench::bare(1, 1, 8, Order::Linear)] {
+    for healthy in [made::bare(2, 1, 8, Order::Linear), made::bare(1, 1, 8, Order::Linear)] {
         assert_eq!(of(&healthy, "madt-core-enumeration"), []);
     }
 }
 
 #[test]
 fn pinned_work_is_named() {
-    let mut machine = bench::bare(2, 1, 8, Order::RoundRobin);
+    let mut machine = made::bare(2, 1, 8, Order::RoundRobin);
     machine.cpus.isolated = set("4-7");
     assert!(one(&machine, "madt-core-enumeration").because.contains("isolated CPUs 4-7"));
 }
 
 #[test]
 fn unsplit_packages_matter_for_processors_that_can_and_drives_that_gain() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     assert_eq!(of(&machine, "sub-numa-cluster"), []);
     machine.host.cpu_model = Ok("Intel(R) Xeon(R) Platinum 8480+".into());
     let finding = one(&machine, "sub-numa-cluster");
@@ -41,9 +41,9 @@ fn unsplit_packages_matter_for_processors_that_can_and_drives_that_gain() {
 
 #[test]
 fn two_packages_in_one_node_are_found_unless_by_nature() {
-    let mut machine = bench::bare(2, 1, 8, Order::Linear);
+    let mut machine = made::bare(2, 1, 8, Order::Linear);
     machine.cpus.threads.iter_mut().for_each(|thread| thread.node = Some(NodeId(0)));
-    machine.nodes = vec![bench::node(0, set("0-15"), 128 << 30)];
+    machine.nodes = vec![made::node(0, set("0-15"), 128 << 30)];
     let finding = one(&machine, "node-interleaving");
     assert_eq!(finding.severity, Severity::High);
     assert_eq!(finding.evidence[0].content, "0-15");
@@ -53,17 +53,17 @@ fn two_packages_in_one_node_are_found_unless_by_nature() {
     assert_eq!(of(&old, "node-interleaving"), []);
 
     let mut told = machine.clone();
-    bench::option(&mut told, "numa", Some("off"));
+    made::option(&mut told, "numa", Some("off"));
     assert_eq!(of(&told, "node-interleaving"), []);
     assert_eq!(one(&told, "command-line-overrides").severity, Severity::High);
 
-    bench::guest(&mut machine);
+    made::guest(&mut machine);
     assert_eq!(of(&machine, "node-interleaving"), []);
 }
 
 #[test]
 fn a_device_without_a_node_is_found_where_others_have_one() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.functions[0].node = None;
     machine.functions[0].node_from = NodeFrom::Unknown;
     machine.functions[0].local_cpus = machine.cpus.online.clone();
@@ -75,7 +75,7 @@ fn a_device_without_a_node_is_found_where_others_have_one() {
 
 #[test]
 fn firmware_that_tells_no_node_is_named_once() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     for function in &mut machine.functions {
         function.node = None;
         function.node_from = NodeFrom::Unknown;
@@ -87,17 +87,17 @@ fn firmware_that_tells_no_node_is_named_once() {
     }
     assert_eq!(one(&machine, "misleading-firmware").observed, "-1 for 10 of 10");
     assert_eq!(of(&machine, "device-node-unknown"), []);
-    bench::guest(&mut machine);
+    made::guest(&mut machine);
     assert_eq!(of(&machine, "misleading-firmware"), []);
 }
 
 #[test]
 fn overlapping_nodes_and_split_cards_are_found() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.nodes[1].cpus.insert(units::Cpu(3));
     assert_eq!(one(&machine, "misleading-firmware").observed, "CPUs 3 on two nodes");
 
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     let mut second = machine.functions[8].clone();
     second.address.function = 1;
     second.node = Some(NodeId(1));
@@ -110,8 +110,8 @@ fn overlapping_nodes_and_split_cards_are_found() {
 
 #[test]
 fn a_device_on_another_node_than_its_port_is_found() {
-    let mut machine = bench::healthy();
-    machine.functions.push(bench::bridge(0x01, machine::PortKind::Root, None));
+    let mut machine = made::healthy();
+    machine.functions.push(made::bridge(0x01, machine::PortKind::Root, None));
     machine.functions.retain(|function| function.address.bus <= 0x13);
     assert_eq!(of(&machine, "misleading-firmware"), []);
     machine.functions[2].node = Some(NodeId(1));
@@ -121,7 +121,7 @@ fn a_device_on_another_node_than_its_port_is_found() {
 
 #[test]
 fn a_device_placed_by_its_port_alone_is_a_small_matter() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.functions[0].node_from = NodeFrom::Parent;
     machine.functions[0].local_cpus = machine.cpus.online.clone();
     let finding = one(&machine, "device-node-unknown");
@@ -130,7 +130,7 @@ fn a_device_placed_by_its_port_alone_is_a_small_matter() {
 
 #[test]
 fn an_offline_node_is_no_interleaving() {
-    let mut machine = bench::bare(2, 1, 8, Order::Linear);
+    let mut machine = made::bare(2, 1, 8, Order::Linear);
     machine.nodes.remove(0);
     machine.cpus.threads.iter_mut().take(8).for_each(|thread| thread.node = None);
     assert_eq!(of(&machine, "node-interleaving"), []);

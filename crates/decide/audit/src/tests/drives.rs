@@ -5,13 +5,13 @@ use machine::{DriveKind, Managed};
 use setting::Severity;
 use units::NodeId;
 
-use super::{bench, of, one};
-use bench::{Order, set};
+use super::{made, of, one};
+use made::{Order, set};
 
 #[test]
 fn managed_vectors_on_all_nodes_are_right() {
     // Every drive of the healthy machine has a vector on each CPU of both nodes.
-    let machine = bench::healthy();
+    let machine = made::healthy();
     assert!(machine.irqs.iter().any(|irq| irq.managed == Managed::ByDriver));
     assert_eq!(of(&machine, "drive-irq-placement"), []);
     assert_eq!(of(&machine, "queue-count"), []);
@@ -19,7 +19,7 @@ fn managed_vectors_on_all_nodes_are_right() {
 
 #[test]
 fn a_movable_far_vector_is_found() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     let far = machine.irqs.iter_mut().find(|irq| irq.actions[0] == "nvme0q20").unwrap();
     far.managed = Managed::No;
     let finding = one(&machine, "drive-irq-placement");
@@ -31,7 +31,7 @@ fn a_movable_far_vector_is_found() {
 
 #[test]
 fn drives_on_one_package_are_found() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     assert_eq!(of(&machine, "drive-spread"), []);
     for drive in &mut machine.drives {
         drive.controllers[0].node = Some(NodeId(0));
@@ -46,7 +46,7 @@ fn drives_on_one_package_are_found() {
 
 #[test]
 fn ports_and_drives_apart_are_found() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.drives.iter_mut().for_each(|drive| drive.controllers[0].node = Some(NodeId(0)));
     assert_eq!(of(&machine, "nic-drive-locality"), []);
     machine.nics.iter_mut().for_each(|nic| nic.node = Some(NodeId(1)));
@@ -58,7 +58,7 @@ fn ports_and_drives_apart_are_found() {
 
 #[test]
 fn few_queues_are_found_by_how_few() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.drives.iter_mut().for_each(|drive| drive.controllers[0].queues = 16);
     assert_eq!(of(&machine, "queue-count"), []);
     machine.drives.iter_mut().for_each(|drive| drive.controllers[0].queues = 1);
@@ -69,7 +69,7 @@ fn few_queues_are_found_by_how_few() {
 
 #[test]
 fn vectors_that_ran_short_show_in_uneven_drives() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.drives[3].controllers[0].queues = 9;
     let finding = one(&machine, "vector-exhaustion");
     assert_eq!(finding.device.as_deref(), Some("nvme3n1"));
@@ -78,8 +78,8 @@ fn vectors_that_ran_short_show_in_uneven_drives() {
 
 #[test]
 fn a_controller_with_fewer_vectors_than_queues_shares_them() {
-    let mut machine = bench::bare(1, 1, 16, Order::Linear);
-    bench::add_drive(&mut machine, 0, 0);
+    let mut machine = made::bare(1, 1, 16, Order::Linear);
+    made::add_drive(&mut machine, 0, 0);
     assert_eq!(of(&machine, "vector-exhaustion"), []);
     machine.irqs.truncate(4);
     assert_eq!(one(&machine, "vector-exhaustion").observed, "4");
@@ -90,7 +90,7 @@ fn a_controller_with_fewer_vectors_than_queues_shares_them() {
 
 #[test]
 fn a_virtual_disk_is_its_hosts_business() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.irqs.iter_mut().for_each(|irq| irq.managed = Managed::No);
     machine.drives.iter_mut().for_each(|drive| drive.kind = DriveKind::Virtio);
     assert_eq!(of(&machine, "drive-irq-placement"), []);
@@ -98,7 +98,7 @@ fn a_virtual_disk_is_its_hosts_business() {
 
 #[test]
 fn interrupts_on_isolated_cpus_are_found() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.cpus.isolated = set("2-3");
     let finding = one(&machine, "isolated-cpu-interrupts");
     // Only the port's: the drives' vectors are managed.

@@ -5,7 +5,8 @@ use catalogue::Catalogue;
 use machine::{Fact, Machine, Why};
 use setting::{Finding, Goal, Observation, Reboot, Severity};
 
-use crate::{Subject, audit, bench_machine as bench, is_about};
+use super::made;
+use crate::{Subject, audit, is_about};
 
 const SCHEDULER: &str = r#"
 id = "example-scheduler"
@@ -59,7 +60,7 @@ fn found(machine: &Machine, observations: &[Observation], goal: Goal) -> Vec<Fin
 
 #[test]
 fn drives_of_which_the_same_is_said_are_one_finding() {
-    let machine = bench::healthy();
+    let machine = made::healthy();
     let observations: Vec<Observation> =
         (0..8).map(|number| observed(&format!("nvme{number}n1"), Ok("mq-deadline"))).collect();
     let findings = found(&machine, &observations, Goal::Throughput);
@@ -78,7 +79,7 @@ fn drives_of_which_the_same_is_said_are_one_finding() {
 
 #[test]
 fn the_goal_the_tags_and_the_doubt_are_respected() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     let wrong = [observed("nvme0n1", Ok("mq-deadline"))];
     assert_eq!(found(&machine, &wrong, Goal::Throughput).len(), 1);
     assert_eq!(found(&machine, &wrong, Goal::Latency), []);
@@ -91,7 +92,7 @@ fn the_goal_the_tags_and_the_doubt_are_respected() {
 
 #[test]
 fn what_is_unknown_stays_in_the_settings() {
-    let machine = bench::healthy();
+    let machine = made::healthy();
     let catalogue = catalogue();
     let observations = [observed("nvme0n1", Err(Why::Denied))];
     let goal = Goal::Throughput;
@@ -106,7 +107,7 @@ fn what_is_unknown_stays_in_the_settings() {
 
 #[test]
 fn a_hostile_name_becomes_no_command() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.drives[0].name = "nvme0n1;reboot".into();
     let findings =
         found(&machine, &[observed("nvme0n1;reboot", Ok("mq-deadline"))], Goal::Throughput);
@@ -115,9 +116,9 @@ fn a_hostile_name_becomes_no_command() {
 
 #[test]
 fn the_order_is_by_severity_then_by_what_is_known() {
-    let mut machine = bench::bare(1, 4, 8, bench::Order::RoundRobin);
-    bench::add_nic(&mut machine, 0, 2, 100, &bench::set("0-31"));
-    bench::option(&mut machine, "nosmt", None);
+    let mut machine = made::bare(1, 4, 8, made::Order::RoundRobin);
+    made::add_nic(&mut machine, 0, 2, 100, &made::set("0-31"));
+    made::option(&mut machine, "nosmt", None);
     let observations = [];
     let findings = everything(&machine, &observations, Goal::Throughput);
     let severities: Vec<Severity> = findings.iter().map(|finding| finding.severity).collect();

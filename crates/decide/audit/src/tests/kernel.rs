@@ -3,12 +3,12 @@
 
 use setting::{Goal, Severity};
 
-use super::{all, bench, of, one};
+use super::{all, made, of, one};
 
 #[test]
 fn idle_poll_is_weighed_by_the_goal() {
-    let mut machine = bench::healthy();
-    bench::option(&mut machine, "idle", Some("poll"));
+    let mut machine = made::healthy();
+    made::option(&mut machine, "idle", Some("poll"));
     let severity = |goal| {
         let found = all(&machine, goal);
         found.iter().find(|finding| finding.id == "command-line-overrides").unwrap().severity
@@ -32,8 +32,8 @@ fn every_kind_of_override_is_found_by_its_own_name() {
         ("clocksource", Some("hpet")),
         ("numa", Some("fake=4")),
     ] {
-        let mut machine = bench::healthy();
-        bench::option(&mut machine, key, value);
+        let mut machine = made::healthy();
+        made::option(&mut machine, key, value);
         let finding = one(&machine, "command-line-overrides");
         assert!(finding.title.starts_with(key), "{}", finding.title);
         assert_eq!(finding.evidence[0].content, machine.host.command_line.text);
@@ -42,7 +42,7 @@ fn every_kind_of_override_is_found_by_its_own_name() {
 
 #[test]
 fn options_that_override_nothing_are_not_named() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     for (key, value) in [
         ("root", Some("/dev/sda1")),
         ("isolcpus", Some("2-3")),
@@ -52,26 +52,30 @@ fn options_that_override_nothing_are_not_named() {
         ("memory_hotplug", Some("1")),
         ("numa_balancing", Some("off")),
     ] {
-        bench::option(&mut machine, key, value);
+        made::option(&mut machine, key, value);
     }
     assert_eq!(of(&machine, "command-line-overrides"), []);
 }
 
 #[test]
 fn the_same_option_twice_is_one_finding() {
-    let mut machine = bench::healthy();
-    bench::option(&mut machine, "nosmt", None);
-    bench::option(&mut machine, "nosmt", None);
+    let mut machine = made::healthy();
+    made::option(&mut machine, "nosmt", None);
+    made::option(&mut machine, "nosmt", None);
     assert_eq!(of(&machine, "command-line-overrides").len(), 1);
 }
 
 #[test]
-fn options_that_matter_little_are_one_finding() {
-    let mut machine = bench::healthy();
-    bench::option(&mut machine, "idle", Some("poll"));
-    bench::option(&mut machine, "intel_idle.max_cstate", Some("0"));
-    bench::option(&mut machine, "numa", Some("off"));
+fn options_that_matter_little_are_one_finding_and_those_that_serve_the_goal_another() {
+    let mut machine = made::healthy();
+    made::option(&mut machine, "idle", Some("poll"));
+    made::option(&mut machine, "intel_idle.max_cstate", Some("0"));
+    made::option(&mut machine, "numa", Some("off"));
+    made::option(&mut machine, "intel_pstate", Some("disable"));
     let found = of(&machine, "command-line-overrides");
-    assert_eq!(found.len(), 2);
-    assert_eq!(found[1].observed, "idle=poll intel_idle.max_cstate=0");
+    let observed: Vec<&str> = found.iter().map(|finding| finding.observed.as_str()).collect();
+    assert_eq!(observed, ["numa=off", "idle=poll intel_pstate=disable", "intel_idle.max_cstate=0"]);
+    assert!(found[1].change.is_some());
+    // What this goal wants is noted, and nobody is told to take it off.
+    assert_eq!((found[2].severity, &found[2].change), (Severity::Note, &None));
 }

@@ -5,11 +5,11 @@ use machine::{Function, Machine, PortKind};
 use setting::{Owner, Severity};
 use units::Transfers;
 
-use super::{bench, of, one};
-use bench::{address, side};
+use super::{made, of, one};
+use made::{address, side};
 
 fn spoilt(spoil: impl Fn(&mut Function)) -> Machine {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     spoil(&mut machine.functions[0]);
     machine
 }
@@ -101,7 +101,7 @@ fn an_idle_gpu_may_be_slow_but_not_narrow() {
 
 #[test]
 fn a_whole_model_at_one_speed_points_to_the_firmware() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     let drives = machine.functions.iter_mut().filter(|function| function.class.base == 1);
     for function in drives {
         let link = function.link.as_mut().unwrap();
@@ -117,7 +117,7 @@ fn a_whole_model_at_one_speed_points_to_the_firmware() {
 
 #[test]
 fn a_port_faster_than_its_slot_is_found() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     // 100 Gb/s through 16 GT/s x4 (63 Gb/s).
     let nic = machine.functions.iter_mut().find(|function| function.class.base == 2).unwrap();
     nic.link.as_mut().unwrap().own = side(160, 16);
@@ -129,9 +129,24 @@ fn a_port_faster_than_its_slot_is_found() {
 }
 
 #[test]
+fn a_slow_link_that_carries_all_its_port_takes_in_is_little() {
+    let mut machine = made::healthy();
+    let nic = machine.functions.iter_mut().find(|function| function.class.base == 2).unwrap();
+    // 2.5 GT/s x4 carries 1 GB/s.
+    nic.link.as_mut().unwrap().speed = Ok(Transfers(25));
+    let at = nic.address;
+    assert_eq!(one(&machine, "pcie-link").severity, Severity::High);
+    let ports = machine.nics.iter_mut().filter(|nic| nic.function == Some(at));
+    ports.for_each(|nic| nic.speed = Ok(units::BitRate(1_000_000_000)));
+    let finding = one(&machine, "pcie-link");
+    assert_eq!(finding.severity, Severity::Low);
+    assert!(finding.because.contains("at most 125 MB/s"), "{}", finding.because);
+}
+
+#[test]
 fn payloads_are_judged_along_the_chain() {
-    let mut machine = bench::healthy();
-    machine.functions.push(bench::bridge(0x01, PortKind::Root, None));
+    let mut machine = made::healthy();
+    machine.functions.push(made::bridge(0x01, PortKind::Root, None));
     assert_eq!(of(&machine, "pcie-mps"), []);
     machine.functions[0].config.mps = Ok(256);
     assert_eq!(one(&machine, "pcie-mps").wanted, "512");
@@ -145,7 +160,7 @@ fn payloads_are_judged_along_the_chain() {
 
 #[test]
 fn small_reads_matter_for_the_fastest_ports_alone() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.functions.iter_mut().for_each(|function| function.config.mrrs = Ok(512));
     let finding = one(&machine, "pcie-mrrs");
     assert_eq!(finding.devices, ["eth0", "eth1"]);
@@ -156,12 +171,12 @@ fn small_reads_matter_for_the_fastest_ports_alone() {
 
 #[test]
 fn redirects_matter_between_devices_of_one_switch() {
-    let mut machine = bench::bare(1, 1, 4, bench::Order::Linear);
-    machine.functions.push(bench::bridge(0x02, PortKind::Upstream, None));
+    let mut machine = made::bare(1, 1, 4, made::Order::Linear);
+    machine.functions.push(made::bridge(0x02, PortKind::Upstream, None));
     for (port, device, class) in [(3, 0x60, (0x03, 0x02)), (4, 0x61, (0x01, 0x08))] {
-        let mut bridge = bench::bridge(port, PortKind::Downstream, Some(0x02));
+        let mut bridge = made::bridge(port, PortKind::Downstream, Some(0x02));
         bridge.config.acs_redirect = Ok(Some((true, true)));
-        let mut endpoint = bench::function(device, class, Some(0));
+        let mut endpoint = made::function(device, class, Some(0));
         endpoint.parent = Some(address(port));
         machine.functions.extend([bridge, endpoint]);
     }
@@ -179,8 +194,8 @@ fn redirects_matter_between_devices_of_one_switch() {
 
 #[test]
 fn a_loop_of_bridges_ends() {
-    let mut machine = bench::healthy();
-    machine.functions.push(bench::bridge(0x01, PortKind::Root, Some(0x02)));
-    machine.functions.push(bench::bridge(0x02, PortKind::Root, Some(0x01)));
+    let mut machine = made::healthy();
+    machine.functions.push(made::bridge(0x01, PortKind::Root, Some(0x02)));
+    machine.functions.push(made::bridge(0x02, PortKind::Root, Some(0x01)));
     assert_eq!(of(&machine, "pcie-link"), []);
 }

@@ -5,11 +5,11 @@ use machine::NodeKind;
 use setting::Severity;
 use units::{Bytes, CpuSet};
 
-use super::{bench, of, one};
+use super::{made, of, one};
 
 #[test]
 fn nodes_with_different_memory_are_found() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.nodes[1].memory = Ok(Bytes(60 << 30));
     assert_eq!(of(&machine, "memory-population"), []);
     machine.nodes[1].memory = Ok(Bytes(32 << 30));
@@ -18,38 +18,37 @@ fn nodes_with_different_memory_are_found() {
     assert_eq!(finding.observed, "node 1 has 32 GiB, node 0 has 64 GiB");
     machine.nodes[1].memory = Ok(Bytes(0));
     assert_eq!(one(&machine, "memory-population").severity, Severity::High);
-    bench::guest(&mut machine);
+    made::guest(&mut machine);
     assert_eq!(of(&machine, "memory-population"), []);
 }
 
 #[test]
 fn empty_channels_are_counted() {
-    let mut machine = bench::healthy();
-    let channel = |letter: &str, gib| bench::dimm(&format!("P0 CHANNEL {letter}"), gib, 4800, 4800);
+    let mut machine = made::healthy();
+    let channel = |letter: &str, gib| made::dimm(&format!("P0 CHANNEL {letter}"), gib, 4800, 4800);
     machine.dimms = vec![channel("A", 32), channel("B", 32), channel("C", 0), channel("C", 0)];
     assert_eq!(one(&machine, "memory-population").observed, "1 of 3 memory channels are empty");
     machine.dimms = vec![channel("A", 32), channel("A", 0), channel("B", 32), channel("B", 0)];
     assert_eq!(of(&machine, "memory-population"), []);
     // A locator that names no channel tells nothing.
-    machine.dimms =
-        vec![bench::dimm("BANK 0", 32, 4800, 4800), bench::dimm("BANK 1", 0, 4800, 4800)];
+    machine.dimms = vec![made::dimm("BANK 0", 32, 4800, 4800), made::dimm("BANK 1", 0, 4800, 4800)];
     assert_eq!(of(&machine, "memory-population"), []);
 }
 
 #[test]
 fn slowed_modules_are_found() {
-    let mut machine = bench::healthy();
-    machine.dimms = vec![bench::dimm("A1", 32, 4800, 4800)];
+    let mut machine = made::healthy();
+    machine.dimms = vec![made::dimm("A1", 32, 4800, 4800)];
     assert_eq!(of(&machine, "memory-speed"), []);
-    machine.dimms = vec![bench::dimm("A1", 32, 4800, 4400), bench::dimm("A2", 0, 0, 0)];
+    machine.dimms = vec![made::dimm("A1", 32, 4800, 4400), made::dimm("A2", 0, 0, 0)];
     let finding = one(&machine, "memory-speed");
     assert_eq!((finding.severity, finding.observed.as_str()), (Severity::Low, "4400 MT/s"));
 }
 
 #[test]
 fn nodes_without_cpus_get_a_note() {
-    let mut machine = bench::healthy();
-    let mut pmem = bench::node(2, CpuSet::new(), 512 << 30);
+    let mut machine = made::healthy();
+    let mut pmem = made::node(2, CpuSet::new(), 512 << 30);
     pmem.kind = NodeKind::PersistentMemory;
     machine.nodes.push(pmem);
     let finding = one(&machine, "memory-only-nodes");

@@ -7,6 +7,7 @@ mod drives;
 mod grouping;
 mod kernel;
 mod links;
+pub(crate) mod made;
 mod memory;
 mod network;
 mod tagging;
@@ -15,7 +16,7 @@ use catalogue::Catalogue;
 use machine::Machine;
 use setting::{Finding, Goal};
 
-use crate::{Subject, audit, bench_machine as bench};
+use crate::{Subject, audit};
 
 /// Everything that the rules find, without the catalogue's words. Each finding must stand on
 /// evidence and must say why.
@@ -49,13 +50,13 @@ fn one(machine: &Machine, id: &str) -> Finding {
 #[test]
 fn a_healthy_machine_has_no_findings() {
     for goal in [Goal::Throughput, Goal::Latency, Goal::Balanced] {
-        assert_eq!(all(&bench::healthy(), goal), [], "{goal:?}");
+        assert_eq!(all(&made::healthy(), goal), [], "{goal:?}");
     }
 }
 
 #[test]
 fn a_healthy_machine_has_no_findings_by_the_whole_catalogue() {
-    let machine = bench::healthy();
+    let machine = made::healthy();
     let catalogue = Catalogue::built_in();
     for goal in [Goal::Throughput, Goal::Latency, Goal::Balanced] {
         let subject = Subject { machine: &machine, observations: &[], catalogue: &catalogue, goal };

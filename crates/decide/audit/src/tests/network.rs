@@ -4,17 +4,17 @@
 use machine::{Channels, Managed, NicKind};
 use setting::{Goal, Severity};
 
-use super::{all, bench, of, one};
-use bench::{Order, set};
+use super::{all, made, of, one};
+use made::{Order, set};
 
 /// The machine of the published NIC study: one EPYC 7551, four nodes of eight cores, numbered
 /// round-robin, its port on node 2.
 fn epyc() -> machine::Machine {
-    let mut machine = bench::bare(1, 4, 8, Order::RoundRobin);
+    let mut machine = made::bare(1, 4, 8, Order::RoundRobin);
     machine.host.cpu_vendor = Ok("AuthenticAMD".into());
     machine.host.cpu_model = Ok("AMD EPYC 7551 32-Core Processor".into());
-    bench::add_nic(&mut machine, 20, 2, 100, &set("0-31"));
-    machine.host.services.push(bench::service("irqbalance"));
+    made::add_nic(&mut machine, 20, 2, 100, &set("0-31"));
+    machine.host.services.push(made::service("irqbalance"));
     machine
 }
 
@@ -41,7 +41,7 @@ fn interrupts_that_are_near_or_managed_or_spread_by_design_are_fine() {
     let mut near = epyc();
     near.irqs.clear();
     near.nics.clear();
-    bench::add_nic(&mut near, 21, 2, 100, &set("2,6,10,14"));
+    made::add_nic(&mut near, 21, 2, 100, &set("2,6,10,14"));
     assert_eq!(of(&near, "nic-irq-placement"), []);
 
     let mut managed = epyc();
@@ -92,7 +92,7 @@ fn a_wide_affinity_is_judged_by_where_it_went() {
 
 #[test]
 fn steering_to_far_cpus_is_found() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.nics[0].rx_queues[0].rps = Ok(set("16-31"));
     let finding = one(&machine, "rps-placement");
     assert_eq!(finding.device.as_deref(), Some("eth0"));
@@ -103,7 +103,7 @@ fn steering_to_far_cpus_is_found() {
 
 #[test]
 fn transmit_queues_are_found_only_when_crossed() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     // Every CPU of the far node uses a near queue: somebody has to serve it.
     machine.nics[0].tx_queues[0].xps = Ok(set("16-31"));
     assert_eq!(of(&machine, "xps-placement"), []);
@@ -116,8 +116,8 @@ fn transmit_queues_are_found_only_when_crossed() {
 
 #[test]
 fn mtus_that_do_not_fit_are_found() {
-    let mut machine = bench::healthy();
-    let mut bond = bench::nic("bond0", NicKind::Bond);
+    let mut machine = made::healthy();
+    let mut bond = made::nic("bond0", NicKind::Bond);
     bond.mtu = Ok(9000);
     bond.lower = vec!["eth0".into(), "eth1".into()];
     machine.nics.push(bond);
@@ -132,17 +132,17 @@ fn mtus_that_do_not_fit_are_found() {
 
 #[test]
 fn a_smaller_vlan_is_a_note_and_a_container_port_is_nothing() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.nics[0].mtu = Ok(9000);
-    let mut vlan = bench::nic("eth0.10", NicKind::Vlan);
+    let mut vlan = made::nic("eth0.10", NicKind::Vlan);
     vlan.lower = vec!["eth0".into()];
     machine.nics.push(vlan);
     assert_eq!(one(&machine, "mtu-path").severity, Severity::Note);
 
-    let mut machine = bench::healthy();
-    let mut veth = bench::nic("veth1", NicKind::Virtual);
+    let mut machine = made::healthy();
+    let mut veth = made::nic("veth1", NicKind::Virtual);
     veth.mtu = Ok(1450);
-    let mut bridge = bench::nic("docker0", NicKind::Bridge);
+    let mut bridge = made::nic("docker0", NicKind::Bridge);
     bridge.lower = vec!["veth1".into()];
     machine.nics.extend([veth, bridge]);
     assert_eq!(of(&machine, "mtu-path"), []);
@@ -150,7 +150,7 @@ fn a_smaller_vlan_is_a_note_and_a_container_port_is_nothing() {
 
 #[test]
 fn a_port_with_one_queue_of_many_is_found() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.nics[0].channels = Ok(Channels { combined: Some((1, 64)), ..Channels::default() });
     let finding = one(&machine, "queue-count");
     assert_eq!(finding.severity, Severity::Medium);
@@ -161,7 +161,7 @@ fn a_port_with_one_queue_of_many_is_found() {
 
 #[test]
 fn cards_on_one_side_are_found_and_ports_of_one_card_are_not() {
-    let mut machine = bench::healthy();
+    let mut machine = made::healthy();
     machine.nics[1].node = Some(units::NodeId(0));
     let finding = one(&machine, "nic-spread");
     assert_eq!(finding.severity, Severity::Medium);
@@ -173,11 +173,11 @@ fn cards_on_one_side_are_found_and_ports_of_one_card_are_not() {
 
 #[test]
 fn irqbalance_matters_where_there_is_something_to_move() {
-    let mut machine = bench::healthy();
-    machine.host.services.push(bench::service("irqbalance"));
+    let mut machine = made::healthy();
+    machine.host.services.push(made::service("irqbalance"));
     assert_eq!(one(&machine, "irqbalance").severity, Severity::Medium);
     let balanced = all(&machine, Goal::Balanced);
     assert!(balanced.iter().all(|finding| finding.id != "irqbalance"));
-    bench::guest(&mut machine);
+    made::guest(&mut machine);
     assert_eq!(of(&machine, "irqbalance"), []);
 }

@@ -7,8 +7,9 @@ use catalogue::Catalogue;
 use machine::{Container, DriveKind, Machine, NicKind, PortKind, RdmaDevice};
 use setting::{Goal, Observation, Scope, TAGS};
 
+use super::made;
 use crate::context::Context;
-use crate::{bench_machine as bench, tags};
+use crate::tags;
 
 /// Every tag that the machine or any of its devices carries.
 fn carried(machine: &Machine, observations: &[Observation]) -> BTreeSet<String> {
@@ -29,17 +30,17 @@ fn carried(machine: &Machine, observations: &[Observation]) -> BTreeSet<String> 
 
 /// Machines that between them have everything.
 fn zoo() -> Vec<(Machine, Vec<Observation>)> {
-    let mut server = bench::full();
+    let mut server = made::full();
     server.host.cpu_model = Ok("Intel(R) Xeon(R) Gold 6230 CPU @ 2.10GHz".into());
     server.acpi.apic_ids = vec![(units::Cpu(0), 300)];
-    server.cpus.isolated = bench::set("2-3");
+    server.cpus.isolated = made::set("2-3");
     server.drives[0].kind = DriveKind::Sata;
     server.drives[1].kind = DriveKind::Sas;
     server.drives[2].kind = DriveKind::Virtio;
     server.drives[3].rotational = Ok(true);
     let hidden = machine::HiddenBy {
         driver: "megaraid_sas".into(),
-        function: bench::address(0x13),
+        function: made::address(0x13),
         likely: "NVMe drive shown as SCSI disk".into(),
     };
     server.drives[3].hidden_by = Some(hidden);
@@ -54,12 +55,12 @@ fn zoo() -> Vec<(Machine, Vec<Observation>)> {
     };
     server.rdma.push(rdma);
     server.host.hypervisor_host = Some("kvm".into());
-    server.nics.push(bench::nic("docker0", NicKind::Bridge));
+    server.nics.push(made::nic("docker0", NicKind::Bridge));
 
-    let mut router = bench::bare(1, 1, 64, bench::Order::Linear);
+    let mut router = made::bare(1, 1, 64, made::Order::Linear);
     router.host.cpu_vendor = Ok("AuthenticAMD".into());
-    router.nics.push(bench::nic("eth0", NicKind::Paravirtual));
-    bench::guest(&mut router);
+    router.nics.push(made::nic("eth0", NicKind::Paravirtual));
+    made::guest(&mut router);
     let forwards = Observation {
         setting: "ip-forward".into(),
         device: None,
@@ -68,11 +69,11 @@ fn zoo() -> Vec<(Machine, Vec<Observation>)> {
         content: "1".into(),
     };
 
-    let mut old = bench::bare(2, 1, 2, bench::Order::Linear);
+    let mut old = made::bare(2, 1, 2, made::Order::Linear);
     old.host.cpu_family_model = Ok((6, 23));
     old.host.cpu_model = Ok("Intel(R) Core(TM)2 Quad CPU Q6600".into());
     old.host.container = Container::Yes { name: "docker".into(), sign: "test".into() };
-    let mut arm = bench::bare(1, 1, 2, bench::Order::Linear);
+    let mut arm = made::bare(1, 1, 2, made::Order::Linear);
     arm.host.cpu_vendor = Ok("0x48".into());
     vec![(server, vec![]), (router, vec![forwards]), (old, vec![]), (arm, vec![])]
 }
@@ -91,7 +92,7 @@ fn every_tag_of_the_vocabulary_is_given() {
 
 #[test]
 fn a_healthy_server_carries_what_it_is() {
-    let tags = carried(&bench::healthy(), &[]);
+    let tags = carried(&made::healthy(), &[]);
     for tag in ["bare-metal", "intel", "multi-package", "multi-node", "has-nvme", "fast-nic"] {
         assert!(tags.contains(tag), "{tag}");
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nearside capture`: what the readers ask, saved in one file.
 
-use std::fs;
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use machine::Machine;
@@ -14,7 +14,7 @@ use crate::verbs::screen;
 use crate::{source, subject, terminal};
 
 pub(crate) fn run(common: &Common, capture: &Capture) -> Result<Ended, Expected> {
-    refuse_early(capture)?;
+    refuse_early(common, capture)?;
     let catalogue = subject::catalogue(common.catalogue.as_deref())?;
     let mut redactor = redactor(capture)?;
     let source = source::open(common)?;
@@ -24,9 +24,13 @@ pub(crate) fn run(common: &Common, capture: &Capture) -> Result<Ended, Expected>
         redactor.add_secret(name);
     }
     let about = about(&source, &read.machine, redactor.is_some());
+    let record = recorder.into_record();
+    if is_stdout(&capture.output) {
+        record.write(std::io::stdout(), &about, redactor.as_mut())?;
+        return Ok(Ended::Well);
+    }
     let overwrite = if capture.force { Overwrite::Replace } else { Overwrite::Never };
-    let written = recorder
-        .into_record()
+    let written = record
         .save(&capture.output, &about, redactor.as_mut(), overwrite)
         .map_err(|error| cannot_write(&capture.output, &error))?;
     let file = capture.output.display();
@@ -52,20 +56,42 @@ fn about(source: &Source, machine: &Machine, redacted: bool) -> About {
     }
 }
 
+fn is_stdout(output: &Path) -> bool {
+    output == Path::new("-")
+}
+
 /// Reading a machine for nothing is a pity.
-fn refuse_early(capture: &Capture) -> Result<(), Expected> {
-    if !capture.force && capture.output.symlink_metadata().is_ok() {
-        return Err(cannot_write(&capture.output, &std::io::ErrorKind::AlreadyExists.into()));
+fn refuse_early(common: &Common, capture: &Capture) -> Result<(), Expected> {
+    let output = &capture.output;
+    if is_stdout(output) {
+        let help = "name a file with --output, or send it to one: > FILE";
+        if common.json {
+            return Err(Expected::usage("one output cannot take both capture and JSON", help));
+        }
+        if std::io::stdout().is_terminal() {
+            return Err(Expected::usage("a capture is nothing to read on a terminal", help));
+        }
+        return Ok(());
     }
-    Ok(())
+    match output.symlink_metadata() {
+        Ok(_) if !capture.force => {
+            Err(cannot_write(output, &std::io::ErrorKind::AlreadyExists.into()))
+        }
+        Ok(there) if !there.is_file() => {
+            Err(cannot_write(output, &std::io::Error::other("it is no plain file")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn cannot_write(file: &Path, error: &std::io::Error) -> Expected {
-    let help = match error.kind() {
-        std::io::ErrorKind::AlreadyExists => "name another with --output, or give --force",
-        _ => "name a file in a folder that you may write to, with --output",
-    };
-    Expected::precondition(format!("cannot write {}: {error}", file.display()), help)
+    let file = file.display();
+    if error.kind() == std::io::ErrorKind::AlreadyExists {
+        let help = "name another with --output, or give --force";
+        return Expected::precondition(format!("cannot write {file}: it is there already"), help);
+    }
+    let help = "name a file in a folder that you may write to, with --output";
+    Expected::precondition(format!("cannot write {file}: {error}"), help)
 }
 
 fn redactor(capture: &Capture) -> Result<Option<Redactor>, Expected> {
@@ -79,7 +105,7 @@ fn redactor(capture: &Capture) -> Result<Option<Redactor>, Expected> {
         return random.map(Some);
     };
     let help = "a key file holds 32 bytes: head -c 32 /dev/urandom > FILE";
-    let key = fs::read(file).map_err(|error| {
+    let key = subject::read_plain(file, 32).map_err(|error| {
         Expected::precondition(format!("cannot read the key {}: {error}", file.display()), help)
     })?;
     let key: [u8; 32] = key.as_slice().try_into().map_err(|_| {

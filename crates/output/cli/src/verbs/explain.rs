@@ -8,6 +8,9 @@ use crate::args::{Common, Explain};
 use crate::expected::{Ended, Expected};
 use crate::{subject, terminal};
 
+/// Settings named where a word fits many.
+const SHOWN: usize = 20;
+
 pub(crate) fn run(common: &Common, explain: &Explain) -> Result<Ended, Expected> {
     let catalogue = subject::catalogue(common.catalogue.as_deref())?;
     let style = terminal::style(common.color);
@@ -46,7 +49,13 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Setting, Expecte
         several => {
             let ids: Vec<_> = several.iter().map(|setting| setting.id.as_str()).collect();
             let what = format!("{name:?} could be {} settings", ids.len());
-            Err(Expected::usage(what, format!("name one of: {}", ids.join(", "))))
+            let help = match ids.get(..SHOWN) {
+                Some(first) if ids.len() > SHOWN => {
+                    format!("name one of: {}, ...; `nearside explain --list`", first.join(", "))
+                }
+                _ => format!("name one of: {}", ids.join(", ")),
+            };
+            Err(Expected::usage(what, help))
         }
     }
 }

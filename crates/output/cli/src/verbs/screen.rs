@@ -32,8 +32,26 @@ pub(crate) fn show(
     }
     let found = Found { goal, findings, observations: settings, unknown };
     let style = terminal::style(common.color);
-    terminal::answer(&report::screen::draw(&read.machine, &found, standing(common), &style))?;
+    let (machine, again) = (&read.machine, again(common));
+    terminal::answer(&report::screen::draw_of(machine, &found, standing(common), &again, &style))?;
     Ok(Ended::Well)
+}
+
+/// What names the machine on a command line; nothing for this machine.
+fn again(common: &Common) -> String {
+    let from = common.from.as_ref().map(|path| ("--from", path.to_string_lossy().into_owned()));
+    let machine = common.machine.as_ref().map(|name| ("--machine", name.clone()));
+    let words = from.into_iter().chain(machine);
+    words.map(|(flag, value)| format!("{flag} {}", quoted(&value))).collect::<Vec<_>>().join(" ")
+}
+
+/// A word that a shell reads as it stands.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:=@,%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 fn standing(common: &Common) -> Standing {

@@ -31,7 +31,8 @@ pub fn draw(machine: &Machine) -> String {
 
 fn head(machine: &Machine, canvas: &mut Canvas) -> u32 {
     let style = crate::Style { width: 150, color: false, unicode: true };
-    let lines = crate::style::paint(&topology::title(machine, 150), &style);
+    // 20 px of bold type take some 12 px a letter.
+    let lines = crate::style::paint(&topology::title(machine, 100), &style);
     let mut top = MARGIN + 22;
     for (number, line) in lines.lines().enumerate() {
         let (size, class) = if number == 0 { (20, Class::Strong) } else { (14, Class::Text) };

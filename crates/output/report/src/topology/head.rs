@@ -38,8 +38,10 @@ fn numbering(machine: &Machine) -> Vec<(&'static str, String)> {
     let mut fields = vec![("numbering", told(&numbering.kind.to_string(), &numbering.why))];
     if machine.cpus.smt.threads_per_core > 1 {
         let text = match machine.siblings() {
-            Siblings::Adjacent => "adjacent: a core's threads have successive numbers",
-            Siblings::SecondHalf => "second half: first threads of all cores, then their siblings",
+            Siblings::Adjacent => "adjacent: the threads of a core have successive numbers",
+            Siblings::SecondHalf => {
+                "second half: the first threads of all cores, then the second ones"
+            }
             Siblings::None => "none online",
             Siblings::Other => "in no pattern",
         };
@@ -106,7 +108,10 @@ pub(crate) fn counts(machine: &Machine) -> String {
     let cores: BTreeSet<_> = cpus.threads.iter().map(|thread| thread.core).collect();
     let memory_only = layout::memory_only(machine).len();
     let nodes = machine.nodes.len().saturating_sub(memory_only);
-    let mut parts = vec![text::count(packages(machine), "package")];
+    let mut parts = vec![match (packages(machine), cores.len()) {
+        (0, 1..) => "packages not told".to_owned(),
+        (packages, _) => text::count(packages, "package"),
+    }];
     parts.push(match (machine.nodes.len(), memory_only) {
         (0, _) => "no NUMA nodes told".to_owned(),
         (_, 0) => text::count(nodes, "node"),
@@ -146,6 +151,11 @@ fn total_memory(machine: &Machine) -> Option<Bytes> {
 pub(crate) fn surroundings(machine: &Machine) -> Vec<String> {
     let mut texts = Vec::new();
     if let Virtual::Yes { name, sign } = &machine.host.virtual_machine {
+        // `vm-other` is what systemd calls a hypervisor that does not give its name.
+        let name = match name.as_str() {
+            "vm-other" => "of a hypervisor that gives no name",
+            name => name,
+        };
         texts.push(format!("a virtual machine, {name} (told by {sign})"));
     }
     if let Container::Yes { name, sign } = &machine.host.container {

@@ -32,7 +32,7 @@ const WORDS: [(&str, Option<&str>); 12] = [
 /// ```text
 /// Features for eth0:
 /// tx-checksumming: on
-/// 	tx-checksum-ipv4: off [fixed]
+///     tx-checksum-ipv4: off [fixed]
 /// large-receive-offload: off [requested on]
 /// ```
 pub(super) fn parse(text: &str) -> Fact<Vec<Feature>> {

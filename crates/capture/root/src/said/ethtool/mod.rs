@@ -88,18 +88,14 @@ struct Table<'a> {
 /// ```text
 /// Ring parameters for eth0:
 /// Pre-set maximums:
-/// RX:		4096
+/// RX:        4096
 /// Current hardware settings:
-/// RX:		1024
+/// RX:        1024
 /// ```
 fn table(text: &str) -> Fact<Table<'_>> {
-    let titled =
-        |title: &str| text.find(title).and_then(|at| text.get(at..at + title.len()).map(|_| at));
-    let (Some(most), Some(now)) =
-        (titled("Pre-set maximums:"), titled("Current hardware settings:"))
-    else {
-        return Err(refusal::parse(text));
-    };
+    let most = text.find("Pre-set maximums:");
+    let now = text.find("Current hardware settings:");
+    let (Some(most), Some(now)) = (most, now) else { return Err(refusal::parse(text)) };
     let most = text.get(most..now).ok_or_else(|| unparsed(text))?;
     let now = text.get(now..).unwrap_or_default();
     Ok(Table { most: pairs(most.lines()), now: pairs(now.lines()) })
@@ -113,7 +109,7 @@ impl Table<'_> {
     }
 }
 
-/// `Combined:	8` in both halves of a [`table`].
+/// `Combined:    8` in both halves of a [`table`].
 fn channels(text: &str) -> Fact<Channels> {
     let table = table(text)?;
     Ok(Channels {
@@ -124,7 +120,7 @@ fn channels(text: &str) -> Fact<Channels> {
     })
 }
 
-/// `RX Jumbo:	4096` in both halves of a [`table`].
+/// `RX Jumbo:    4096` in both halves of a [`table`].
 fn rings(text: &str) -> Fact<Rings> {
     let table = table(text)?;
     Ok(Rings {
@@ -170,9 +166,9 @@ fn adaptive(text: Option<&str>) -> Fact<(Option<bool>, Option<bool>)> {
 
 /// ```text
 /// Pause parameters for eth0:
-/// Autonegotiate:	on
-/// RX:		off
-/// TX:		off
+/// Autonegotiate:    on
+/// RX:        off
+/// TX:        off
 /// ```
 fn pause(text: &str) -> Fact<(bool, bool)> {
     let pairs = pairs(text.lines());

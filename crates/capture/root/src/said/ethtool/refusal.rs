@@ -24,17 +24,15 @@ const REASONS: [(&str, Why); 9] = [
 /// `netlink error: Operation not supported`, or
 /// `Cannot get device ring settings: Operation not supported`, or the same over two lines.
 pub(super) fn parse(text: &str) -> Why {
-    let sentences = text.lines().filter_map(|line| line.trim().rsplit_once(": "));
-    let known = |(before, reason): (&str, &str)| {
+    let known = |line: &str| {
+        let (before, reason) = line.trim().rsplit_once(": ")?;
         let is_refusal =
             before.is_empty() || before == "netlink error" || before.starts_with("Cannot ");
         let (_, why) = REASONS.iter().find(|(text, _)| *text == reason)?;
         is_refusal.then(|| why.clone())
     };
-    let over_two_lines = text.lines().filter_map(|line| line.strip_prefix(": "));
-    let reasons = sentences.chain(over_two_lines.map(|reason| ("", reason)));
-    let first_line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    reasons.filter_map(known).last().unwrap_or_else(|| unparsed(first_line))
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    text.lines().rev().find_map(known).unwrap_or_else(|| unparsed(first))
 }
 
 #[cfg(test)]

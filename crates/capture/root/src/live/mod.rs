@@ -7,8 +7,10 @@
 
 mod dcb;
 mod ethtool;
+#[expect(unsafe_code, reason = "SIOCETHTOOL takes a pointer to a buffer of ours")]
 mod ioctl;
 mod netlink;
+#[expect(unsafe_code, reason = "NVME_IOCTL_ADMIN_CMD takes a pointer to a buffer of ours")]
 mod nvme;
 
 use machine::{Fact, Why};
@@ -34,6 +36,16 @@ pub(crate) fn answer(question: &Question) -> Fact<String> {
         Question::NvmeIdentify(name) => json(&hexadecimal(&nvme::identify(name)?)),
         Question::NvmeSmart(name) => json(&hexadecimal(&nvme::smart(name)?)),
         Question::NvmeApst(name) => json(&nvme::apst(name)?),
+    }
+}
+
+/// Any bytes as an answer of netlink, through every parser of one.
+pub(crate) fn parse_all(bytes: &[u8]) {
+    let answer = netlink::find(bytes).and_then(Result::ok).unwrap_or(bytes);
+    for start in [0, 4] {
+        let attributes = netlink::Attributes(answer.get(start..).unwrap_or_default());
+        ethtool::parse_all(attributes);
+        let _ = dcb::parse(attributes);
     }
 }
 

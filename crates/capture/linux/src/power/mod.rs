@@ -6,7 +6,7 @@
 //! so that only `disable` is read of all of them: 1,024 CPUs with four states answer in about
 //! 6,000 reads instead of 20,000.
 
-mod frequency;
+pub(crate) mod frequency;
 mod idle;
 
 use std::collections::BTreeMap;
@@ -63,11 +63,11 @@ fn turbo(dir: &Dir<'_>) -> Fact<bool> {
     })
 }
 
-fn switch(text: &str) -> Fact<bool> {
+pub(crate) fn switch(text: &str) -> Fact<bool> {
     match text {
         "0" => Ok(false),
         "1" => Ok(true),
-        other => Err(Why::Unparsed(other.chars().take(80).collect())),
+        other => Err(Why::unparsed(other)),
     }
 }
 

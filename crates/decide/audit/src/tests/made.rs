@@ -4,8 +4,7 @@
 use machine::{
     Aspm, Channels, ConfigSpace, Controller, Cpus, Dimm, Drive, DriveKind, Fact, FrequencyPolicy,
     Function, Gpu, Host, Irq, IrqSource, Link, LinkSide, Machine, Managed, Names, Nic, NicKind,
-    Node, NodeFrom, NodeKind, PciClass, PortKind, RxQueue, Service, Smt, Thread, TxQueue, Virtual,
-    Why,
+    Node, NodeFrom, PciClass, PortKind, RxQueue, Service, Smt, Thread, TxQueue, Virtual, Why,
 };
 use units::{BitRate, Bytes, Cpu, CpuSet, NodeId, PackageId, PciAddress, Transfers};
 
@@ -87,28 +86,15 @@ pub(crate) fn host() -> Host {
 
 pub(crate) fn thread(cpu: u32, package: u32, node: u32) -> Thread {
     Thread {
-        cpu: Cpu(cpu),
-        online: true,
         package: Ok(PackageId(package)),
         die: Ok(0),
-        cluster: Err(Why::Absent),
-        core: Cpu(cpu),
-        rank: 0,
         node: Some(NodeId(node)),
-        kind: machine::CoreKind::Uniform,
+        ..Thread::new(Cpu(cpu))
     }
 }
 
 pub(crate) fn node(id: u32, cpus: CpuSet, bytes: u64) -> Node {
-    Node {
-        id: NodeId(id),
-        cpus,
-        memory: Ok(Bytes(bytes)),
-        memory_free: Ok(Bytes(bytes)),
-        distances: Vec::new(),
-        kind: NodeKind::Ordinary,
-        huge_pages: Vec::new(),
-    }
+    Node { memory: Ok(Bytes(bytes)), memory_free: Ok(Bytes(bytes)), ..Node::new(NodeId(id), cpus) }
 }
 
 pub(crate) fn address(bus: u8) -> PciAddress {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Maker, firmware, kernel and surroundings.
 
-mod command_line;
+pub(crate) mod command_line;
 mod container;
 mod model;
-mod services;
-mod virtual_machine;
+pub(crate) mod services;
+pub(crate) mod virtual_machine;
 
 use machine::{Container, Fact, Host, Why};
 use root::{Dir, Question, Root, text};
@@ -67,7 +67,7 @@ fn kernel(root: &dyn Root) -> Fact<String> {
     }
     let version = text(root, "/proc/version")?;
     let word = version.strip_prefix("Linux version ").and_then(|rest| rest.split(' ').next());
-    word.map(str::to_owned).ok_or_else(|| Why::Unparsed(version.chars().take(80).collect()))
+    word.map(str::to_owned).ok_or_else(|| Why::unparsed(&version))
 }
 
 fn mitigations(root: &dyn Root) -> Vec<(String, String)> {
@@ -88,7 +88,7 @@ fn hypervisor_host(root: &dyn Root, monitors: &[String]) -> Option<String> {
 }
 
 /// `kvm_intel 372736 4 - Live 0x0000000000000000`: the third word counts its users.
-fn kvm_users(modules: &str) -> Option<String> {
+pub(crate) fn kvm_users(modules: &str) -> Option<String> {
     modules.lines().find_map(|line| {
         let mut words = line.split(' ');
         let name =

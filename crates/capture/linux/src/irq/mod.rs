@@ -4,9 +4,9 @@
 //! `/proc/interrupts` names the interrupts that have an action; `msi_irqs` of the functions add
 //! vectors that no driver listens to. Each then costs a few small files in `/proc/irq/N`.
 
-mod interrupts;
+pub(crate) mod interrupts;
 mod managed;
-mod name;
+pub(crate) mod name;
 mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,41 +15,55 @@ use machine::{Fact, Function, Irq, IrqSource, Managed, Nic, Why};
 use root::{Dir, Root};
 use units::{CpuSet, NodeId, PciAddress};
 
-use self::interrupts::{Interrupts, Line};
+pub(crate) use self::interrupts::Interrupts;
+use self::interrupts::Line;
 use self::managed::Modes;
 use self::source::Devices;
-use crate::Troubles;
+use crate::{Troubles, parallel};
 
 const INTERRUPTS: &str = "/proc/interrupts";
 
+/// What `/proc/interrupts` says, by itself: on a large machine the longest text of all.
+pub(crate) fn text(root: &dyn Root) -> Fact<Interrupts> {
+    root.stream(INTERRUPTS).and_then(interrupts::parse)
+}
+
 pub(crate) fn read(
     root: &dyn Root,
+    text: Fact<Interrupts>,
     functions: &[Function],
     nics: &[Nic],
     troubles: &mut Troubles,
 ) -> Vec<Irq> {
     let devices = Devices::gather(root, functions, nics);
-    let lines = lines(root, &devices, troubles);
-    let modes: Vec<Option<u32>> = lines.iter().map(|line| mode(root, line.number)).collect();
-    let told = Modes::of(modes.iter().flatten().copied());
-    let read = |(line, mode): (Line, Option<u32>)| {
+    let lines = lines(root, text, &devices, troubles);
+    let hints = Hints::of(root, &lines);
+    let read = parallel::map(lines, |line| {
         let source = devices.source(&line);
-        let function = source.as_ref().and_then(|source| source.function);
+        files(root, line, source, hints)
+    });
+    let told = Modes::of(read.iter().filter_map(|(_, mode)| *mode));
+    let settle = |(mut irq, mode): (Irq, Option<u32>)| {
+        let function = irq.source.as_ref().and_then(|source| source.function);
         let driver = function.and_then(|address| devices.driver(address));
-        let name = line.actions.first().map(|action| name::parse(action));
-        let managed = managed::judge(told, mode, driver, name.as_ref());
-        files(root, line, source, managed)
+        let name = irq.actions.first().map(|action| name::parse(action));
+        irq.managed = managed::judge(told, mode, driver, name.as_ref());
+        irq
     };
-    let mut irqs: Vec<Irq> = lines.into_iter().zip(modes).map(read).collect();
+    let mut irqs: Vec<Irq> = read.into_iter().map(settle).collect();
     settle_single_vectors(&mut irqs);
     forget_cut_queues(&mut irqs);
     irqs
 }
 
 /// Lines by number, those of the functions' unused vectors included.
-fn lines(root: &dyn Root, devices: &Devices<'_>, troubles: &mut Troubles) -> Vec<Line> {
-    let parsed = root.stream(INTERRUPTS).and_then(interrupts::parse);
-    let found = troubles.keep("interrupts", INTERRUPTS, parsed);
+fn lines(
+    root: &dyn Root,
+    text: Fact<Interrupts>,
+    devices: &Devices<'_>,
+    troubles: &mut Troubles,
+) -> Vec<Line> {
+    let found = troubles.keep("interrupts", INTERRUPTS, text);
     let is_missing = found.is_none();
     let Interrupts { lines, bad } = found.unwrap_or_default();
     if let Some(line) = bad {
@@ -71,36 +85,58 @@ fn unused(number: u32) -> Line {
     Line { number, counts: Vec::new(), chip: String::new(), actions: Vec::new() }
 }
 
-/// Mode bits of the file that a person would write to.
-fn mode(root: &dyn Root, number: u32) -> Option<u32> {
-    root.mode(&format!("/proc/irq/{number}/smp_affinity_list")).ok()
+/// Whether the tree has drivers' hints. A kernel has the file for every interrupt or for none
+/// (`register_irq_proc`, kernel/irq/proc.c); scripts that copy a tree often leave it out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hints {
+    Kept,
+    LeftOut,
 }
 
-/// The files in `/proc/irq/N`. A copied tree may have kept only some of them.
-fn files(root: &dyn Root, line: Line, source: Option<IrqSource>, managed: Managed) -> Irq {
+impl Hints {
+    fn of(root: &dyn Root, lines: &[Line]) -> Self {
+        let hint = |line: &Line| root.read(&format!("/proc/irq/{}/affinity_hint", line.number));
+        let is_absent = |line: &Line| hint(line) == Err(Why::Absent);
+        // Interrupts of the first lines may be gone, or no files were copied of them.
+        let mut asked = lines.iter().filter(|line| !line.actions.is_empty()).take(16);
+        if asked.all(is_absent) { Self::LeftOut } else { Self::Kept }
+    }
+}
+
+/// The files in `/proc/irq/N`, and the mode bits of the one that a person would write to. A copied
+/// tree may have kept only some of them.
+fn files(
+    root: &dyn Root,
+    line: Line,
+    source: Option<IrqSource>,
+    hints: Hints,
+) -> (Irq, Option<u32>) {
     let dir = Dir::new(root, format!("/proc/irq/{}", line.number));
-    let hint = dir.text("affinity_hint").ok().and_then(|text| CpuSet::from_mask(&text).ok());
+    let hint = if hints == Hints::Kept { dir.text("affinity_hint").ok() } else { None };
+    let hint = hint.and_then(|text| CpuSet::from_mask(&text).ok());
     let node = dir.parse::<i64>("node").ok().and_then(|node| u32::try_from(node).ok());
-    Irq {
+    let (affinity, mode) = dir.text_with_mode("smp_affinity_list");
+    let effective = dir.text("effective_affinity_list");
+    let irq = Irq {
         number: line.number,
         actions: line.actions,
         chip: line.chip,
         source,
-        affinity: cpus(&dir, "smp_affinity"),
-        effective: cpus(&dir, "effective_affinity"),
+        affinity: cpus(affinity, || dir.text("smp_affinity")),
+        effective: cpus(effective, || dir.text("effective_affinity")),
         hint: hint.unwrap_or_default(),
         node: node.map(NodeId),
-        managed,
+        managed: Managed::No,
         counts: line.counts,
-    }
+    };
+    (irq, mode.ok())
 }
 
 /// A set of CPUs as a list, or as a mask where the list's file is missing.
-fn cpus(dir: &Dir<'_>, name: &str) -> Fact<CpuSet> {
-    let list = dir.text(&format!("{name}_list"));
+fn cpus(list: Fact<String>, mask: impl FnOnce() -> Fact<String>) -> Fact<CpuSet> {
     let (text, set) = match list {
         Err(Why::Absent) => {
-            let text = dir.text(name)?;
+            let text = mask()?;
             let set = CpuSet::from_mask(&text);
             (text, set)
         }
@@ -110,7 +146,7 @@ fn cpus(dir: &Dir<'_>, name: &str) -> Fact<CpuSet> {
             (text, set)
         }
     };
-    set.map_err(|_| Why::Unparsed(text.chars().take(80).collect()))
+    set.map_err(|_| Why::unparsed(&text))
 }
 
 /// A name without a word (`eth0`) is the traffic of a NIC with one vector, and the link changes of

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CPU sets, packages, dies, cores and threads.
 
-mod cgroup;
+pub(crate) mod cgroup;
 pub(crate) mod cpuinfo;
 mod kind;
 mod threads;
@@ -119,7 +119,7 @@ fn affinity(root: &dyn Root) -> Option<CpuSet> {
 }
 
 /// `Cpus_allowed_list: 0-15` of /proc/self/status, or the mask above it in older kernels.
-fn status_allowed(status: &str) -> Option<CpuSet> {
+pub(crate) fn status_allowed(status: &str) -> Option<CpuSet> {
     let field = |name: &str| {
         let mut lines = status.lines();
         lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))

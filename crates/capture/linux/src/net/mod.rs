@@ -6,10 +6,10 @@
 //! hardware below them, and absent on a tree that was copied without answers.
 
 mod answer;
-mod kind;
+pub(crate) mod kind;
 mod queue;
-mod stack;
-mod usage;
+pub(crate) mod stack;
+pub(crate) mod usage;
 
 use machine::{Fact, Function, Nic, Why};
 use root::{Dir, Question, Root};
@@ -111,18 +111,18 @@ fn is_usb(path: &str) -> bool {
 
 /// `speed` in Mb/s: `10000`. Unknown is -1, which old kernels print as a 32-bit or 16-bit number.
 /// A device that is down refuses to be read, which leaves an empty file in a copied tree.
-fn speed(text: &str) -> Fact<BitRate> {
+pub(crate) fn speed(text: &str) -> Fact<BitRate> {
     if text.is_empty() {
         return Err(Why::NotSupported);
     }
-    let speed: i64 = text.parse().map_err(|_| Why::Unparsed(text.chars().take(80).collect()))?;
+    let speed: i64 = text.parse().map_err(|_| Why::unparsed(text))?;
     match speed {
         i64::MIN..=0 | 65_535 | 4_294_967_295 => Err(Why::NotSupported),
         _ => u64::try_from(speed)
             .ok()
             .and_then(|speed| speed.checked_mul(1_000_000))
             .map(BitRate)
-            .ok_or_else(|| Why::Unparsed(text.chars().take(80).collect())),
+            .ok_or_else(|| Why::unparsed(text)),
     }
 }
 

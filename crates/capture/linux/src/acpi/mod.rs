@@ -6,7 +6,7 @@
 //! whether it keeps ASPM for itself. Only root may read them. Layouts are those of the ACPI
 //! specification 6.5, chapter 5.2.
 
-mod tables;
+pub(crate) mod tables;
 
 use machine::{Acpi, Fact};
 use root::{Dir, Root};

@@ -72,7 +72,7 @@ fn place_unplaced(dir: &Dir<'_>, nodes: &mut [Node], cpus: &Cpus) {
 }
 
 /// One field of meminfo: `Node 0 MemTotal:       32768524 kB`.
-fn memory(text: &str, name: &str) -> Fact<Bytes> {
+pub(crate) fn memory(text: &str, name: &str) -> Fact<Bytes> {
     let line = text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
         (key.split_whitespace().last() == Some(name)).then_some(value)
@@ -82,14 +82,14 @@ fn memory(text: &str, name: &str) -> Fact<Bytes> {
     let kib: Option<u64> = words.next().and_then(|word| word.parse().ok());
     match (kib.and_then(|kib| kib.checked_mul(1024)), words.next()) {
         (Some(bytes), Some("kB")) => Ok(Bytes(bytes)),
-        _ => Err(Why::Unparsed(value.trim().chars().take(80).collect())),
+        _ => Err(Why::unparsed(value.trim())),
     }
 }
 
 /// A row of distances: `10 21 31 21`, one for each online node in ascending order
 /// (drivers/base/node.c, `node_read_distance`).
-fn distances(text: &str, online: &CpuSet) -> Fact<Vec<(NodeId, u32)>> {
-    let unparsed = || Why::Unparsed(text.chars().take(80).collect());
+pub(crate) fn distances(text: &str, online: &CpuSet) -> Fact<Vec<(NodeId, u32)>> {
+    let unparsed = || Why::unparsed(text);
     let row: Option<Vec<u32>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
     let row = row.ok_or_else(unparsed)?;
     if row.len() != online.len() {

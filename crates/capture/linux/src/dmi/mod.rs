@@ -78,6 +78,14 @@ fn numbered(name: String) -> Option<(u8, u32, String)> {
     Some((kind.parse().ok()?, instance.parse().ok()?, name))
 }
 
+/// Every structure of a table through every parser of one.
+pub(crate) fn parse_all(table: &[u8]) {
+    for structure in structures(table) {
+        let _ = (memory::module(&structure), slot::slot(&structure));
+        let _: Vec<_> = (0..=u8::MAX).map(|at| structure.string(usize::from(at))).collect();
+    }
+}
+
 fn structures(table: &[u8]) -> impl Iterator<Item = Structure<'_>> {
     structure::Structures(table)
 }

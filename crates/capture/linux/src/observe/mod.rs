@@ -93,8 +93,7 @@ fn sights(root: &dyn Root, target: &Target, file: &str, form: Form) -> Vec<Sight
 fn look(root: &dyn Root, target: &Target, path: String, form: Form) -> Sight {
     let read = text(root, &path);
     let cut: String = read.as_deref().unwrap_or_default().chars().take(MAX_CONTENT).collect();
-    let unparsed = |text: &str| Why::Unparsed(text.chars().take(80).collect());
-    let value = read.and_then(|text| canonical(form, &text).ok_or_else(|| unparsed(&text)));
+    let value = read.and_then(|text| canonical(form, &text).ok_or_else(|| Why::unparsed(&text)));
     Sight { device: target.device.clone(), cpu: target.cpu, path, value, content: cut }
 }
 

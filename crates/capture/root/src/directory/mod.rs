@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Roots that are folders of the file system: the live machine, or a tree copied from one.
 
+mod folders;
+
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use machine::{Fact, Why};
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use self::folders::{Folder, Folders};
+use crate::bounded::{Bounded, MOST};
 use crate::memory::parts;
 use crate::{OpenError, Question, Root, SMALL};
 
@@ -32,6 +37,7 @@ pub struct DirRoot {
     /// Where the folder really is, without a slash at its end; empty for `/`.
     prefix: String,
     opener: Opener,
+    folders: Folders,
 }
 
 /// How links are followed.
@@ -43,6 +49,12 @@ enum Opener {
     InRoot,
     /// By us, inside the folder: older kernels, and containers that forbid `openat2`.
     Walk,
+}
+
+/// A file that is open, and what the kernel says of it where it was asked.
+struct Readable {
+    fd: OwnedFd,
+    stat: Option<rustix::fs::Stat>,
 }
 
 /// Whether a link at the end of a path is followed.
@@ -70,7 +82,7 @@ impl DirRoot {
         let top = rustix::fs::open(path, flags, Mode::empty())
             .map_err(|errno| OpenError::Io { path: path.to_owned(), source: errno.into() })?;
         let prefix = real_path(&top).unwrap_or_default().trim_end_matches('/').to_owned();
-        Ok(Self { top, path: path.to_owned(), prefix, opener })
+        Ok(Self { top, path: path.to_owned(), prefix, opener, folders: Folders::default() })
     }
 
     /// The folder.
@@ -89,7 +101,7 @@ impl DirRoot {
         let flags = flags | OFlags::CLOEXEC;
         match self.opener {
             Opener::Plain => rustix::fs::openat(&self.top, relative, flags, Mode::empty()),
-            Opener::InRoot => self.open_in_root(relative, flags),
+            Opener::InRoot => self.open_inside(path, relative, flags),
             Opener::Walk => {
                 let last = if flags.contains(OFlags::NOFOLLOW) { Last::Keep } else { Last::Follow };
                 let real = self.walk(path, last)?;
@@ -97,6 +109,74 @@ impl DirRoot {
                 rustix::fs::openat(&self.top, real, flags | OFlags::NOFOLLOW, Mode::empty())
             }
         }
+    }
+
+    /// Opens a file of a folder that is open already, unless it is a link.
+    fn open_inside(&self, path: &str, relative: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+        // Of a link, a folder or a mere place, these flags would open another thing.
+        let is_file = !flags.intersects(OFlags::PATH | OFlags::DIRECTORY);
+        if let Some((above, name)) = folders::split(path).filter(|_| is_file)
+            && let Some(folder) = self.folders.get(above)
+        {
+            let flags = flags | OFlags::NOFOLLOW;
+            let opened = rustix::fs::openat(&folder.fd, name, flags, Mode::empty());
+            if !matches!(opened, Err(Errno::LOOP)) {
+                return opened;
+            }
+        }
+        self.open_in_root(relative, flags)
+    }
+
+    /// A folder inside the root, kept open for what is asked of it next.
+    fn folder(&self, path: &str) -> Result<Arc<Folder>, Errno> {
+        if let Some(known) = self.folders.get(path) {
+            return Ok(known);
+        }
+        let folder = match folders::split(path) {
+            Some((above, name)) => {
+                self.folder(above)?.enter(name).or_else(|errno| match errno {
+                    // A link, or no folder.
+                    Errno::NOTDIR | Errno::LOOP => self.folder_by_path(path),
+                    errno => Err(errno),
+                })?
+            }
+            None => self.folder_by_path(path)?,
+        };
+        Ok(self.folders.keep(path, folder))
+    }
+
+    fn folder_by_path(&self, path: &str) -> Result<Folder, Errno> {
+        let fd = self.open_at(path, OFlags::PATH | OFlags::DIRECTORY)?;
+        let real = real_path(&fd).ok().and_then(|real| self.inside(&real).ok());
+        Ok(Folder { fd, real })
+    }
+
+    /// The path from this root of what is there by the kernel's word.
+    fn inside(&self, real: &str) -> Fact<String> {
+        if real == self.prefix {
+            return Ok("/".to_owned());
+        }
+        let inside = real.strip_prefix(&self.prefix).filter(|inside| inside.starts_with('/'));
+        inside
+            .map(str::to_owned)
+            .ok_or_else(|| Why::Failed(format!("{real} is not below the root")))
+    }
+
+    /// What a name in a folder is, the link itself where it is one.
+    fn entry(&self, above: &str, name: &str) -> Result<rustix::fs::Stat, Errno> {
+        rustix::fs::statat(&self.folder(above)?.fd, name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Where a path is, if neither its folder nor its end need the kernel's word for it.
+    fn plain_place(&self, path: &str) -> Result<Option<String>, Errno> {
+        match self.folder(path) {
+            Ok(folder) => return Ok(folder.real.clone()),
+            Err(Errno::NOTDIR) => {}
+            Err(errno) => return Err(errno),
+        }
+        let Some((above, name)) = folders::split(path) else { return Ok(None) };
+        let is_link = is_link(&self.entry(above, name)?);
+        Ok(if is_link { None } else { self.folder(above)?.below(name) })
     }
 
     fn open_in_root(&self, relative: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
@@ -146,21 +226,35 @@ impl DirRoot {
         Ok(done.join("/"))
     }
 
-    /// A file that may be read, and its size where that is known to be true.
+    /// A file that may be read.
     ///
     /// Nothing but a plain file is read from a copied tree, so that a FIFO or a device in a hostile
     /// one cannot hang or endlessly feed the reader. In the kernel's own trees all files are plain.
-    fn readable(&self, path: &str) -> Fact<(OwnedFd, Option<usize>)> {
+    fn readable(&self, path: &str) -> Fact<Readable> {
         let fd = self.open_at(path, OFlags::RDONLY).map_err(why)?;
         if self.opener == Opener::Plain {
-            return Ok((fd, None));
+            return Ok(Readable { fd, stat: None });
         }
         let stat = rustix::fs::fstat(&fd).map_err(why)?;
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Ok((fd, usize::try_from(stat.st_size).ok())),
+            FileType::RegularFile => Ok(Readable { fd, stat: Some(stat) }),
             FileType::Directory => Err(Why::Absent),
             _ => Err(Why::Failed("no regular file".to_owned())),
         }
+    }
+
+    fn content(&self, path: &str, file: Readable) -> Fact<Vec<u8>> {
+        let Readable { fd, stat } = file;
+        let size = stat.and_then(|stat| usize::try_from(stat.st_size).ok());
+        let mut page = [MaybeUninit::<u8>::uninit(); PAGE];
+        let mut first = || rustix::io::read(&fd, &mut page[..]).map(|(read, _)| read.to_vec());
+        let mut bytes = rustix::io::retry_on_intr(&mut first).map_err(why)?;
+        if !self.ends(path, size, bytes.len()) {
+            let rest = (SMALL - bytes.len()) as u64;
+            let read = File::from(fd).take(rest).read_to_end(&mut bytes);
+            read.map_err(|error| why_io(&error))?;
+        }
+        Ok(bytes)
     }
 
     /// Whether a file ends after what one read gave. What sysfs says of sizes is never less than
@@ -174,24 +268,35 @@ impl DirRoot {
 
 impl Root for DirRoot {
     fn read(&self, path: &str) -> Fact<Vec<u8>> {
-        let (fd, size) = self.readable(path)?;
-        let mut page = [MaybeUninit::<u8>::uninit(); PAGE];
-        let mut first = || rustix::io::read(&fd, &mut page[..]).map(|(read, _)| read.to_vec());
-        let mut bytes = rustix::io::retry_on_intr(&mut first).map_err(why)?;
-        if !self.ends(path, size, bytes.len()) {
-            let rest = (SMALL - bytes.len()) as u64;
-            let read = File::from(fd).take(rest).read_to_end(&mut bytes);
-            read.map_err(|error| why_io(&error))?;
-        }
+        self.content(path, self.readable(path)?)
+    }
+
+    fn read_with_mode(&self, path: &str) -> (Fact<Vec<u8>>, Fact<u32>) {
+        let file = match self.readable(path) {
+            Ok(file) => file,
+            Err(why) => return (Err(why), self.mode(path)),
+        };
+        let stat = file.stat.map_or_else(|| rustix::fs::fstat(&file.fd), Ok);
+        let mode = stat.map(|stat| stat.st_mode & 0o7777).map_err(why);
+        (self.content(path, file), mode)
+    }
+
+    fn head(&self, path: &str, most: usize) -> Fact<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let read = File::from(self.readable(path)?.fd).take(most as u64).read_to_end(&mut bytes);
+        read.map_err(|error| why_io(&error))?;
         Ok(bytes)
     }
 
     fn stream(&self, path: &str) -> Fact<Box<dyn BufRead + '_>> {
-        let (fd, _) = self.readable(path)?;
-        let mut reader = BufReader::with_capacity(1 << 16, File::from(fd));
+        let file = File::from(self.readable(path)?.fd);
+        let mut reader = BufReader::with_capacity(1 << 16, file);
         // A folder opens and cannot be read; a file that refuses should do so now.
         reader.fill_buf().map_err(|error| why_io(&error))?;
-        Ok(Box::new(reader))
+        if self.opener == Opener::Plain {
+            return Ok(Box::new(reader));
+        }
+        Ok(Box::new(Bounded::new(reader, MOST)))
     }
 
     fn list(&self, path: &str) -> Fact<Vec<String>> {
@@ -209,10 +314,14 @@ impl Root for DirRoot {
     }
 
     fn link(&self, path: &str) -> Fact<String> {
-        let target = match self.opener {
-            Opener::Plain => {
+        let target = match (self.opener, folders::split(path)) {
+            (Opener::Plain, _) => {
                 let relative = path.trim_start_matches('/');
                 rustix::fs::readlinkat(&self.top, relative, Vec::new())
+            }
+            (Opener::InRoot, Some((above, name))) => {
+                let folder = self.folder(above).map_err(why)?;
+                rustix::fs::readlinkat(&folder.fd, name, Vec::new())
             }
             _ => {
                 let fd = self.open_at(path, OFlags::PATH | OFlags::NOFOLLOW).map_err(why)?;
@@ -233,21 +342,26 @@ impl Root for DirRoot {
             self.open_at(&real, OFlags::PATH).map_err(why)?;
             return Ok(format!("/{real}"));
         }
+        if self.opener == Opener::InRoot
+            && let Some(real) = self.plain_place(path).map_err(why)?
+        {
+            return Ok(real);
+        }
         let fd = self.open_at(path, OFlags::PATH).map_err(why)?;
         let Ok(real) = real_path(&fd) else {
             // No /proc to ask.
             return Ok(format!("/{}", self.walk(path, Last::Follow).map_err(why)?));
         };
-        if real == self.prefix {
-            return Ok("/".to_owned());
-        }
-        let inside = real.strip_prefix(&self.prefix).filter(|inside| inside.starts_with('/'));
-        inside
-            .map(str::to_owned)
-            .ok_or_else(|| Why::Failed(format!("{real} is not below the root")))
+        self.inside(&real)
     }
 
     fn mode(&self, path: &str) -> Fact<u32> {
+        if let (Opener::InRoot, Some((above, name))) = (self.opener, folders::split(path)) {
+            let entry = self.entry(above, name).map_err(why)?;
+            if !is_link(&entry) {
+                return Ok(entry.st_mode & 0o7777);
+            }
+        }
         let fd = self.open_at(path, OFlags::PATH).map_err(why)?;
         Ok(rustix::fs::fstat(&fd).map_err(why)?.st_mode & 0o7777)
     }
@@ -277,6 +391,14 @@ impl LiveRoot {
 impl Root for LiveRoot {
     fn read(&self, path: &str) -> Fact<Vec<u8>> {
         self.files.read(path)
+    }
+
+    fn read_with_mode(&self, path: &str) -> (Fact<Vec<u8>>, Fact<u32>) {
+        self.files.read_with_mode(path)
+    }
+
+    fn head(&self, path: &str, most: usize) -> Fact<Vec<u8>> {
+        self.files.head(path, most)
     }
 
     fn stream(&self, path: &str) -> Fact<Box<dyn BufRead + '_>> {
@@ -309,6 +431,10 @@ fn real_path(fd: &OwnedFd) -> Fact<String> {
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let target = rustix::fs::readlink(link, Vec::new()).map_err(why)?;
     target.into_string().map_err(|_| Why::Unparsed("a path that is no UTF-8".to_owned()))
+}
+
+fn is_link(entry: &rustix::fs::Stat) -> bool {
+    FileType::from_raw_mode(entry.st_mode) == FileType::Symlink
 }
 
 fn why(errno: Errno) -> Why {

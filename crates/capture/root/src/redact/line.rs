@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Secrets in lines that people wrote: the kernel's command line, mounts, control groups.
+//!
+//! Names of hosts and users, and passwords, are no secrets by their form: their place tells.
+
+use super::known::Known;
+use super::map::Map;
+use super::place::{host, runs, scan, whole};
+use super::scan::Form;
+
+/// Keys of the kernel's command line whose values are nobody's business.
+const PRIVATE_KEYS: [&str; 8] =
+    ["pass", "secret", "token", "hostname", "machine_id", "iscsi", "nfsroot", "domain"];
+
+/// Beginnings of a root file system's place on a network, in which a password may stand:
+/// `iscsi:user:password@10.0.0.7::3260:1:iqn.2003-01.org.example:disk` (dracut.cmdline(7)).
+const REMOTE: [&[u8]; 4] = [b"iscsi:", b"nfs:", b"nfs4:", b"nbd:"];
+
+/// Options of a mount whose values are nobody's business.
+const PRIVATE_OPTIONS: [&[u8]; 7] =
+    [b"username=", b"user=", b"domain=", b"secret=", b"password=", b"pass=", b"credentials="];
+
+/// The kernel's command line.
+pub(super) fn command_line(bytes: &mut [u8], map: &mut Map, known: &Known) {
+    // Before the scan: what it replaced must not be replaced again.
+    for word in bytes.split_mut(u8::is_ascii_whitespace) {
+        let Some(end) = word.iter().position(|&byte| byte == b'=') else { continue };
+        let (key, value) = word.split_at_mut(end);
+        let key = String::from_utf8_lossy(key).to_ascii_lowercase();
+        let value = value.get_mut(1..).unwrap_or_default();
+        if key == "ip" {
+            // client:server:gateway:netmask:hostname:... (Documentation/admin-guide/nfs/nfsroot.rst)
+            let name = value.split_mut(|&byte| byte == b':').nth(4).unwrap_or_default();
+            whole(name, |name| host(name, map));
+        } else if key.ends_with("key") || PRIVATE_KEYS.iter().any(|part| key.contains(part)) {
+            whole(value, |value| map.text(value));
+        } else if let Some(kind) = REMOTE.iter().find(|kind| value.starts_with(kind)) {
+            whole(&mut value[kind.len()..], |value| map.text(value));
+        } else {
+            addresses(value, map);
+        }
+    }
+    scan(bytes, Form::Addresses, map, known);
+}
+
+/// `https://user:password@host.example.com:8080/path`, anywhere in a word.
+fn addresses(word: &mut [u8], map: &mut Map) {
+    let mut rest = word;
+    while let Some(start) = rest.windows(3).position(|part| part == b"://") {
+        rest = &mut rest[start + 3..];
+        let ends = |byte: &u8| matches!(byte, b'/' | b'?' | b'#' | b';' | b',' | b'"');
+        let end = rest.iter().position(ends).unwrap_or(rest.len());
+        let (authority, after) = rest.split_at_mut(end);
+        let at = authority.iter().rposition(|&byte| byte == b'@');
+        if let Some(at) = at {
+            whole(&mut authority[..at], |user| map.text(user));
+        }
+        let server = &mut authority[at.map_or(0, |at| at + 1)..];
+        hosts(server, map);
+        rest = after;
+    }
+}
+
+/// Names between colons, commas and at-signs: those of hosts and users, but no numbers.
+fn hosts(text: &mut [u8], map: &mut Map) {
+    if text.contains(&b'[') {
+        // An IPv6 address, which is known by its form.
+        return;
+    }
+    for name in text.split_mut(|byte| matches!(byte, b':' | b',' | b'@')) {
+        if name.iter().any(u8::is_ascii_alphabetic) && !is_network_kind(name) {
+            whole(name, |name| host(name, map));
+        }
+    }
+}
+
+/// Lustre's kinds of networks: `mds1.example.com@tcp0:/scratch`.
+fn is_network_kind(name: &[u8]) -> bool {
+    let kind = name.trim_ascii_end();
+    let letters = kind.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |last| last + 1);
+    matches!(&kind[..letters], b"tcp" | b"o2ib" | b"o" | b"kfi" | b"gni")
+}
+
+/// Mounts: `server:/export /mnt nfs4 ...`, `//server/share /mnt cifs username=...`,
+/// `user@host:/home /mnt fuse.sshfs ...`, `mon1:6789,mon2:6789:/ /mnt ceph name=...,secret=...`.
+pub(super) fn mounts(bytes: &mut [u8], map: &mut Map, known: &Known) {
+    for word in bytes.split_mut(u8::is_ascii_whitespace) {
+        source(word, map);
+        // control groups have a `name=` too, which is no secret: `name=systemd`
+        let is_ceph = word.windows(7).any(|part| part == b"secret=");
+        for option in word.split_mut(|&byte| byte == b',') {
+            let key = PRIVATE_OPTIONS.iter().find(|key| option.starts_with(key));
+            let len = match key {
+                Some(key) => key.len(),
+                None if is_ceph && option.starts_with(b"name=") => 5,
+                None => continue,
+            };
+            whole(&mut option[len..], |value| map.text(value));
+        }
+    }
+    scan(bytes, Form::Addresses, map, known);
+}
+
+/// What is mounted, where another host has it.
+fn source(word: &mut [u8], map: &mut Map) {
+    if let Some(share) = word.strip_prefix(b"//") {
+        let end = share.iter().position(|&byte| byte == b'/').unwrap_or(share.len());
+        hosts(&mut word[2..2 + end], map);
+        return;
+    }
+    if word.windows(3).any(|part| part == b"://") {
+        addresses(word, map);
+        return;
+    }
+    let Some(end) = word.windows(2).position(|part| part == b":/") else { return };
+    let before = &mut word[..end];
+    // An overlay's `lowerdir=/a:/b` has paths between its colons.
+    if !before.iter().any(|byte| matches!(byte, b'/' | b'=')) {
+        hosts(before, map);
+    }
+}
+
+/// The control groups of a process; a container's is named by its id.
+pub(super) fn control_groups(bytes: &mut [u8], map: &mut Map, known: &Known) {
+    runs(bytes, 32, |run| {
+        if run.iter().all(u8::is_ascii_hexdigit) {
+            whole(run, |id| map.text(id));
+        }
+    });
+    scan(bytes, Form::Addresses, map, known);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redacted(by: fn(&mut [u8], &mut Map, &Known), text: &str) -> String {
+        let mut bytes = text.as_bytes().to_vec();
+        by(&mut bytes, &mut Map::new([5; 32]), &Known::default());
+        assert_eq!(bytes.len(), text.len());
+        String::from_utf8(bytes).unwrap()
+    }
+
+    fn hides(by: fn(&mut [u8], &mut Map, &Known), text: &str, secrets: &[&str], kept: &[&str]) {
+        let redacted = redacted(by, text);
+        for secret in secrets {
+            assert!(text.contains(secret) && !redacted.contains(secret), "{secret}: {redacted}");
+        }
+        for kept in kept {
+            assert!(redacted.contains(kept), "{kept}: {redacted}");
+        }
+    }
+
+    #[test]
+    fn passwords_and_hosts_of_a_command_line_are_replaced() {
+        hides(
+            command_line,
+            "netroot=iscsi:alice:s3cr3t@10.9.8.7::3260:1:iqn.2003-01.org.acme:disk4 \
+             inst.ks=https://bob:hunter2@ks.example.com:8080/k.cfg \
+             ds=nocloud-net;s=http://deploy.corp.example/x/ root=zfs:tank/a isolcpus=2-5 \
+             console=ttyS0,115200n8",
+            &["alice", "s3cr3t", "10.9.8.7", "acme", "bob", "hunter2", "ks.example", "deploy.corp"],
+            &[
+                "netroot=iscsi:",
+                "/k.cfg ",
+                "ds=nocloud-net;s=http://",
+                "root=zfs:tank/a isolcpus=2-5",
+            ],
+        );
+    }
+
+    #[test]
+    fn hosts_and_users_of_mounts_are_replaced() {
+        hides(
+            mounts,
+            "alice@bighost:/srv/x /a fuse.sshfs rw,user_id=1000 0 0\n\
+             mds01.corp.example@tcp:/lus /b lustre rw 0 0\n\
+             10.9.8.11@o2ib:10.9.8.12@o2ib1:/s /c lustre rw 0 0\n\
+             mon1:6789,mon2:6789:/ /d ceph rw,name=dave,secret=AQDz== 0 0\n\
+             //filer3/share /e cifs rw,username=carol,domain=CORPDOM 0 0\n\
+             [2001:db8:aa::77]:/exp /f nfs4 rw 0 0\n\
+             cgroup /sys/fs/cgroup/systemd cgroup rw,xattr,name=systemd 0 0\n\
+             overlay / overlay rw,lowerdir=/var/a:/var/b,upperdir=/var/c 0 0\n",
+            &[
+                "alice", "bighost", "mds01", "corp", "10.9.8.1", "mon1", "mon2", "dave", "AQDz",
+                "filer3", "carol", "CORPDOM", "2001:db8",
+            ],
+            &[
+                "user_id=1000",
+                "@tcp:/lus",
+                "@o2ib1:/s",
+                ":6789:/ /d ceph rw,name=",
+                "name=systemd",
+                "lowerdir=/var/a:/var/b,upperdir=/var/c",
+                "overlay / overlay",
+                "/share /e cifs",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_container_is_not_told_by_its_id() {
+        let id = "9f8e7d6c5b4a39281706f5e4d3c2b1a0ffeeddccbbaa99887766554433221100";
+        let text = format!("12:cpuset:/docker/{id}\n0::/user.slice/user-1000.slice\n");
+        hides(control_groups, &text, &[id], &["12:cpuset:/docker/", "/user.slice/user-1000.slice"]);
+    }
+
+    mod property {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        proptest! {
+            #[test]
+            fn any_line_keeps_its_length(text in r"[a-z:/@,=\[\]. 0-9;-]{0,60}|\PC{0,40}") {
+                for by in [command_line, mounts, control_groups] {
+                    redacted(by, &text);
+                }
+            }
+        }
+    }
+}
