@@ -418,8 +418,8 @@ fn function(function: &machine::Function) -> Function {
     // No vendor has number 0: what cannot be identified has no numbers rather than wrong ones.
     let known = |number: String| if function.vendor == 0 { String::new() } else { number };
     // A tree may hold the class alone.
-    let numbers = (class.base, class.sub, class.interface);
-    let has_class = function.vendor != 0 || numbers != (0, 0, 0);
+    let code = format!("{:02x}{:02x}{:02x}", class.base, class.sub, class.interface);
+    let has_class = function.vendor != 0 || code != "000000";
     let names = &function.names;
     Function {
         address: function.address.to_string(),
