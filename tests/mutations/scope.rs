@@ -189,7 +189,10 @@ fn is_less_text(leaf: &Leaf<'_>, old: &str, new: &str) -> bool {
     let is_guest = leaf.field == "virtual" && (old, new) == ("kvm", "qemu");
     // No CPU is seen, so none with a second thread.
     let is_empty = leaf.section == "siblings" && new == "none";
+    // Without the port's best, which end limits a link cannot be told.
+    let is_unseen = leaf.field.ends_with("limited_by") && new == "unseen";
     is_drive
+        || is_unseen
         || is_guest
         || is_empty
         || matches!(new, "unknown" | "undecided" | "other" | "vm-other")

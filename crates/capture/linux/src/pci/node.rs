@@ -62,7 +62,7 @@ pub(super) fn infer(
     let mut buses = BTreeMap::new();
     from_above(functions);
     // With one node the kernel calls all CPUs local, which tells nothing.
-    if let Some(node) = only(nodes) {
+    if let Some(node) = only(nodes, functions) {
         let unknown = functions.iter_mut().filter(|function| function.node.is_none());
         return unknown.for_each(|function| set(function, node, NodeFrom::Only));
     }
@@ -167,11 +167,13 @@ fn of_root_bus(
     node
 }
 
-/// The one node that has CPUs.
-fn only(nodes: &[Node]) -> Option<NodeId> {
-    let mut with_cpus = nodes.iter().filter(|node| !node.cpus.is_empty());
-    let first = with_cpus.next()?;
-    with_cpus.next().is_none().then_some(first.id)
+/// The one node that has CPUs. A node of which neither CPUs nor memory could be read may have some,
+/// and so may one beside it whose CPUs a function calls local.
+fn only(nodes: &[Node], functions: &[Function]) -> Option<NodeId> {
+    let mut may_have = nodes.iter().filter(|node| !node.cpus.is_empty() || node.memory.is_err());
+    let first = may_have.next().filter(|node| !node.cpus.is_empty())?;
+    let is_all = functions.iter().all(|function| function.local_cpus.is_subset(&first.cpus));
+    (may_have.next().is_none() && is_all).then_some(first.id)
 }
 
 #[cfg(test)]
@@ -203,6 +205,18 @@ mod tests {
         infer(root, &mut functions, own, nodes, &mut troubles);
         let told = |each: &Function| (each.node.map(|node| node.0), each.node_from);
         (functions.iter().map(told).collect(), troubles.into_list())
+    }
+
+    #[test]
+    fn a_node_that_cannot_be_read_leaves_no_only_one() {
+        let read = |cpus| Node { memory: Ok(units::Bytes(1 << 30)), ..node(1, cpus) };
+        let lone = |local| vec![function("85:00.0", None, local)];
+        let told = |local, nodes: &[Node]| {
+            inferred(&MemoryRoot::new(), lone(local), &[SILENT], nodes).0[0]
+        };
+        assert_eq!(told("", &[read("8-15")]), (Some(1), NodeFrom::Only));
+        assert_eq!(told("", &[node(0, ""), read("8-15")]), (None, NodeFrom::Unknown));
+        assert_eq!(told("0-7", &[read(""), read("8-15")]), (None, NodeFrom::Unknown));
     }
 
     #[test]
@@ -248,7 +262,8 @@ mod tests {
 
     #[test]
     fn one_node_with_cpus_is_the_node() {
-        let nodes = [node(0, "0-7"), node(2, "")];
+        let memory_only = Node { memory: Ok(units::Bytes(1 << 30)), ..node(2, "") };
+        let nodes = [node(0, "0-7"), memory_only];
         let lone = vec![function("85:00.0", None, "0-7")];
         let (found, _) = inferred(&MemoryRoot::new(), lone, &[SILENT], &nodes);
         assert_eq!(found, [(Some(0), NodeFrom::Only)]);

@@ -37,6 +37,14 @@ impl Root for Said {
         self.files.read(path)
     }
 
+    fn read_with_mode(&self, path: &str) -> (Fact<Vec<u8>>, Fact<u32>) {
+        self.files.read_with_mode(path)
+    }
+
+    fn head(&self, path: &str, most: usize) -> Fact<Vec<u8>> {
+        self.files.head(path, most)
+    }
+
     fn stream(&self, path: &str) -> Fact<Box<dyn BufRead + '_>> {
         self.files.stream(path)
     }
