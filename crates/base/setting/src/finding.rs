@@ -52,8 +52,6 @@ impl Evidence {
 pub struct Finding {
     /// Stable id of the rule, which is the id of the catalogue entry it speaks of.
     pub id: String,
-    /// The device it is about; none for the machine, and none for several devices at once.
-    pub device: Option<String>,
     /// Every device it is about, in natural order: one for one device, none for the machine.
     pub devices: Vec<String>,
     /// How much it matters.
@@ -78,6 +76,16 @@ pub struct Finding {
     pub owner: Owner,
     /// The change; none where only a person can tell.
     pub change: Option<Change>,
+}
+
+impl Finding {
+    /// The device it is about; none for the machine, and none for several devices at once.
+    pub fn device(&self) -> Option<&str> {
+        match self.devices.as_slice() {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
 }
 
 /// What a change would bring, by the best source there is.

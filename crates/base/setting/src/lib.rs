@@ -11,11 +11,13 @@
 #![forbid(unsafe_code)]
 
 mod finding;
+mod kernel_option;
 mod observation;
 mod setting;
 mod vocabulary;
 
 pub use finding::{Change, Confidence, Evidence, Finding, FindingEffect, Severity};
+pub use kernel_option::KernelOption;
 pub use observation::{Form, Observation, Observe, Scope, canonical, same_value};
 pub use setting::{
     Applies, Basis, Effect, Goal, Meaning, Owner, Reboot, Setting, VendorName, Wanted, Wish,

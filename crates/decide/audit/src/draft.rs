@@ -30,6 +30,7 @@ pub(crate) struct Draft {
     by_hand: Vec<String>,
     has_change: bool,
     owner: Option<Owner>,
+    reboot: Option<Reboot>,
 }
 
 impl Draft {
@@ -48,6 +49,7 @@ impl Draft {
             by_hand: Vec::new(),
             has_change: false,
             owner: None,
+            reboot: None,
         }
     }
 
@@ -127,6 +129,12 @@ impl Draft {
         self
     }
 
+    /// What has to happen before the change counts, where this machine tells better.
+    pub(crate) fn reboot(mut self, reboot: Reboot) -> Self {
+        self.reboot = Some(reboot);
+        self
+    }
+
     /// Whether `other` says the same of other devices.
     fn is_alike(&self, other: &Self) -> bool {
         !self.devices.is_empty()
@@ -165,12 +173,9 @@ impl Draft {
             // A name from a hostile capture must not become a command.
             self.by_hand.clear();
         }
-        let reboot = entry.map_or(Reboot::Manual, |entry| entry.reboot);
+        let stated = entry.map_or(Reboot::Manual, |entry| entry.reboot);
+        let reboot = self.reboot.unwrap_or(stated);
         Finding {
-            device: match self.devices.as_slice() {
-                [one] => Some(one.clone()),
-                _ => None,
-            },
             title: self.title.replace("{devices}", &named),
             because: self.because.replace("{devices}", &named),
             effect: effect(entry, context.goal),

@@ -2,7 +2,8 @@
 //! Rules that are data: an observed value against the catalogue's wish for the goal.
 
 use setting::{
-    Confidence, Form, Observation, Observe, Scope, Setting, Severity, Wish, canonical, same_value,
+    Confidence, Form, Observation, Observe, Owner, Reboot, Scope, Setting, Severity, Wish,
+    canonical, same_value,
 };
 
 use crate::context::Context;
@@ -35,7 +36,7 @@ pub(crate) fn drafts(context: &Context<'_>, observations: &[Observation]) -> Vec
 }
 
 fn judge(context: &Context<'_>, entry: &Setting, observation: &Observation) -> Option<Draft> {
-    let wish = entry.wanted.for_goal(context.goal)?;
+    let wish = entry.due(context.goal)?;
     // What is unknown is listed with its reason; a knob that is absent is no fault.
     let value = observation.value.as_deref().ok().filter(|value| !value.is_empty())?;
     let name = observation.device.as_deref().unwrap_or_default();
@@ -144,7 +145,10 @@ fn draft(
     let title =
         format!("{of}{}: {value}{unit}, wanted {}", plain(&entry.title), wanted(wish, unit));
     let concluded = entry.observe.fact.as_deref().is_some_and(|fact| CONCLUDED.contains(&fact));
-    let confidence = if concluded { Confidence::Likely } else { Confidence::Sure };
+    let culprit = culprit(entry, value);
+    // That the firmware did it is concluded: the kernel cannot, and the part could.
+    let likely = concluded || culprit == Some(Owner::Bios);
+    let confidence = if likely { Confidence::Likely } else { Confidence::Sure };
     let mut draft = Draft::new(&entry.id, severity, title)
         .confidence(confidence)
         .values(value, target(wish))
@@ -153,7 +157,25 @@ fn draft(
     if let Some(device) = &observation.device {
         draft = draft.about(device);
     }
-    draft.change(by_hand(entry, observation, &target(wish)))
+    match culprit {
+        Some(Owner::Bios) => draft.owner(Owner::Bios).reboot(Reboot::Reboot).change([]),
+        Some(owner) => draft.owner(owner).reboot(Reboot::None).change(by_hand(
+            entry,
+            observation,
+            &target(wish),
+        )),
+        None => draft.change(by_hand(entry, observation, &target(wish))),
+    }
+}
+
+/// Who made a fact's value so, where it says that by its end: `off (os)`, `off (firmware)`.
+fn culprit(entry: &Setting, value: &str) -> Option<Owner> {
+    entry.observe.fact.as_ref()?;
+    match value.rsplit_once(" (")?.1 {
+        "os)" => Some(Owner::Os),
+        "firmware)" => Some(Owner::Bios),
+        _ => None,
+    }
 }
 
 /// The unit of a fact's number.

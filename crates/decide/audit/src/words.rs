@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use machine::Why;
-use units::{Bytes, NodeId};
+use units::{Bytes, CpuSet, NodeId};
 
 /// The longest evidence text, in characters.
 const LONGEST: usize = 1000;
@@ -42,6 +42,11 @@ pub(crate) fn numbers<T: std::fmt::Display>(
         Some((one, [])) => format!("{word} {one}"),
         Some((last, rest)) => format!("{word}s {} and {last}", rest.join(", ")),
     }
+}
+
+/// `CPU 4`, `CPUs 4-7,20-23`.
+pub(crate) fn cpus(set: &CpuSet) -> String {
+    if set.len() == 1 { format!("CPU {set}") } else { format!("CPUs {set}") }
 }
 
 /// The text cut to what evidence may hold.

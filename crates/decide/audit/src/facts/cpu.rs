@@ -5,7 +5,7 @@ use machine::{Fact, Machine, Why};
 
 use super::{Answer, known, switch};
 use crate::context::Context;
-use crate::{layout, words};
+use crate::layout;
 
 const TOPOLOGY: &str = "/sys/devices/system/cpu/cpu*/topology";
 const NODES: &str = "/sys/devices/system/node/node*/cpulist";
@@ -54,7 +54,6 @@ fn interleaving(machine: &Machine) -> Answer {
 
 fn smt(context: &Context<'_>) -> Answer {
     let smt = &context.machine.cpus.smt;
-    let path = "/sys/devices/system/cpu/smt/control";
     let value = match (smt.threads_per_core, smt.state.as_str()) {
         (0, _) => Err(Why::Absent),
         (2.., _) => Ok("on"),
@@ -65,16 +64,16 @@ fn smt(context: &Context<'_>) -> Answer {
         (_, "notsupported") => Ok("not supported"),
         _ => Err(Why::NotSupported),
     };
-    let reason = format!(
-        "{} a core, smt/control {:?}",
-        words::count(count(smt.threads_per_core), "thread"),
-        smt.state
-    );
-    Answer::machine(value.map(str::to_owned), path, reason)
-}
-
-fn count(number: u32) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
+    let value = value.map(str::to_owned);
+    if smt.state.is_empty() {
+        // Kernels before 4.19 have no such control.
+        return Answer::machine(
+            value,
+            TOPOLOGY,
+            format!("threads a core: {}", smt.threads_per_core),
+        );
+    }
+    Answer::machine(value, "/sys/devices/system/cpu/smt/control", smt.state.clone())
 }
 
 fn has_hidden_threads(context: &Context<'_>) -> bool {
@@ -87,13 +86,16 @@ fn has_hidden_threads(context: &Context<'_>) -> bool {
 fn active_cores(machine: &Machine) -> Answer {
     let cpus = &machine.cpus;
     let (online, offline) = (cpus.online.len(), cpus.offline.len());
+    // Second threads that SMT control took offline are no cores.
+    let siblings = matches!(cpus.smt.state.as_str(), "off" | "forceoff") && offline <= online;
     let value = match (online, offline) {
         (0, _) => Err(Why::Absent),
         (_, 0) => Ok("all".to_owned()),
-        _ => Ok(format!("{online} of {} CPUs", online + offline)),
+        _ if siblings => Ok("all".to_owned()),
+        _ => Ok(format!("{online} of {} CPUs (os)", online + offline)),
     };
-    let reason = "CPUs that the kernel knows of; cores that firmware hides leave no sign";
-    Answer::machine(value, "/sys/devices/system/cpu/offline", reason)
+    // Cores that firmware hides leave no sign.
+    Answer::machine(value, "/sys/devices/system/cpu/offline", cpus.offline.to_string())
 }
 
 /// A CPU feature flag, unknown where no flags could be read.

@@ -67,7 +67,7 @@ fn irqbalance(context: &Context<'_>) -> Answer {
 
 fn overrides(context: &Context<'_>) -> Answer {
     let line = &context.machine.host.command_line;
-    let found = command_line::overrides(line);
+    let found = command_line::overrides(context);
     let value = match found.as_slice() {
         _ if line.text.is_empty() && line.options.is_empty() => Err(Why::Absent),
         [] => Ok("none".to_owned()),

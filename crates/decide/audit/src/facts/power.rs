@@ -3,7 +3,7 @@
 
 use machine::{IdleState, Machine, Why};
 
-use super::{Answer, switch};
+use super::Answer;
 use crate::context::Context;
 
 const IDLE: &str = "/sys/devices/system/cpu/cpu*/cpuidle/state*";
@@ -20,12 +20,7 @@ pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
         }
         "c1e" => c1e(machine),
         "p-state-control" => p_state_control(context),
-        "turbo" => {
-            let path = "/sys/devices/system/cpu/intel_pstate/no_turbo or cpufreq/boost";
-            let value = power.turbo.clone().map(switch);
-            let reason = text(&value);
-            Answer::machine(value, path, reason)
-        }
+        "turbo" => turbo(context),
         "uncore" => uncore(machine),
         _ => return None,
     };
@@ -89,6 +84,29 @@ fn p_state_control(context: &Context<'_>) -> Answer {
         None => (Ok("firmware"), "the kernel has no cpufreq driver".to_owned()),
     };
     let path = "/sys/devices/system/cpu/cpufreq/policy*/scaling_driver";
+    Answer::machine(value.map(str::to_owned), path, reason)
+}
+
+/// The kernel's switch says off in both cases: where a person or a tool turned it, and where the
+/// firmware did or the part has no turbo. Then CPUID leaf 6 tells of none (Intel SDM volume 3,
+/// IA32_MISC_ENABLE bit 38; kernel flag `ida`; AMD's is `cpb`).
+fn turbo(context: &Context<'_>) -> Answer {
+    let machine = context.machine;
+    let flags = &machine.host.cpu_flags;
+    let offered = flags.iter().any(|flag| flag == "ida" || flag == "cpb");
+    let is_intel = machine.power.policies.iter().any(|policy| policy.driver.starts_with("intel_"));
+    let path = match is_intel {
+        true => "/sys/devices/system/cpu/intel_pstate/no_turbo",
+        false => "/sys/devices/system/cpu/cpufreq/boost",
+    };
+    let value = machine.power.turbo.clone().map(|on| match (on, offered || flags.is_empty()) {
+        (true, _) => "on",
+        (false, true) => "off (os)",
+        (false, false) => "off (firmware)",
+    });
+    // Intel's switch counts the other way round.
+    let said = machine.power.turbo.clone().map(|on| u8::from(on != is_intel).to_string());
+    let reason = text(&said);
     Answer::machine(value.map(str::to_owned), path, reason)
 }
 

@@ -76,17 +76,19 @@ fn overlapping(context: &Context<'_>) -> Option<Draft> {
         };
         let both = node.cpus.and(&other.cpus);
         let because = format!(
-            "CPUs {both} belong to node {} and to node {}: one of them is wrong, and so is every rule on places that uses them",
-            node.id, other.id
+            "firmware puts {} on node {} and on node {}: one of them is wrong, and so is all that is said of places by it",
+            words::cpus(&both),
+            node.id,
+            other.id
         );
         let path = |id: NodeId| format!("/sys/devices/system/node/node{id}/cpulist");
         return Some(
             Draft::new(
                 ID,
                 Severity::Medium,
-                format!("nodes {} and {} share CPUs {both}", node.id, other.id),
+                format!("nodes {} and {} share {}", node.id, other.id, words::cpus(&both)),
             )
-            .values(format!("CPUs {both} on two nodes"), "each CPU on one node")
+            .values(format!("{} on two nodes", words::cpus(&both)), "each CPU on one node")
             .because(because)
             .evidence(path(node.id), node.cpus.to_string())
             .evidence(path(other.id), other.cpus.to_string()),

@@ -42,14 +42,15 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         words::count(far.len(), "receive queue")
     );
     let because = format!(
-        "{} hangs on node {node} (CPUs {local}); RPS hands its packets to CPUs {first}, which costs \
+        "{} hangs on node {node} (CPUs {local}); RPS hands its packets to {}, which costs \
          an interrupt between nodes and a move of every packet",
-        nic.name
+        nic.name,
+        words::cpus(first)
     );
     let mask = context.mask(wanted);
     let mut draft = Draft::new("rps-placement", severity, title)
         .about(&nic.name)
-        .values(format!("CPUs {first}"), wanted.to_string())
+        .values(words::cpus(first), wanted.to_string())
         .because(because)
         .on_node(context, nic.function, node);
     for (queue, cpus) in far.iter().take(6) {

@@ -73,8 +73,10 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         words::count(nic.tx_queues.len(), "transmit queue")
     );
     let because = format!(
-        "queue {} is used by CPUs {}, and its completions are handled on CPUs {}",
-        first.number, first.users, first.taken
+        "queue {} is used by {}, and its completions are handled on {}",
+        first.number,
+        words::cpus(first.users),
+        words::cpus(&first.taken)
     );
     let mut draft = Draft::new("xps-placement", Severity::Low, title)
         .about(&nic.name)

@@ -23,7 +23,7 @@ fn a_movable_far_vector_is_found() {
     let far = machine.irqs.iter_mut().find(|irq| irq.actions[0] == "nvme0q20").unwrap();
     far.managed = Managed::No;
     let finding = one(&machine, "drive-irq-placement");
-    assert_eq!(finding.device.as_deref(), Some("nvme0n1"));
+    assert_eq!(finding.device(), Some("nvme0n1"));
     assert_eq!(finding.wanted, "0-15");
     machine.drives[0].rotational = Ok(true);
     assert_eq!(of(&machine, "drive-irq-placement"), []);
@@ -72,7 +72,7 @@ fn vectors_that_ran_short_show_in_uneven_drives() {
     let mut machine = made::healthy();
     machine.drives[3].controllers[0].queues = 9;
     let finding = one(&machine, "vector-exhaustion");
-    assert_eq!(finding.device.as_deref(), Some("nvme3n1"));
+    assert_eq!(finding.device(), Some("nvme3n1"));
     assert_eq!((finding.observed.as_str(), finding.wanted.as_str()), ("9", "32"));
 }
 
@@ -102,7 +102,7 @@ fn interrupts_on_isolated_cpus_are_found() {
     machine.cpus.isolated = set("2-3");
     let finding = one(&machine, "isolated-cpu-interrupts");
     // Only the port's: the drives' vectors are managed.
-    assert_eq!(finding.device.as_deref(), Some("eth0"));
+    assert_eq!(finding.device(), Some("eth0"));
     assert_eq!(finding.wanted, "0-1,4-31");
     // A wide set leaves the choice to the kernel.
     machine.irqs.iter_mut().for_each(|irq| {

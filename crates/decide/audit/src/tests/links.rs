@@ -18,7 +18,7 @@ fn spoilt(spoil: impl Fn(&mut Function)) -> Machine {
 fn a_link_that_trained_low_is_found() {
     let machine = spoilt(|function| function.link.as_mut().unwrap().width = Ok(2));
     let finding = one(&machine, "pcie-link");
-    assert_eq!(finding.device.as_deref(), Some("nvme0n1"));
+    assert_eq!(finding.device(), Some("nvme0n1"));
     assert_eq!((finding.severity, finding.owner), (Severity::High, Owner::Person));
     assert_eq!((finding.observed.as_str(), finding.wanted.as_str()), ("16 GT/s x2", "16 GT/s x4"));
     assert_eq!(finding.evidence[0].content, "16.0 GT/s PCIe");
@@ -112,7 +112,7 @@ fn a_whole_model_at_one_speed_points_to_the_firmware() {
     let finding = one(&machine, "pcie-link");
     assert_eq!((finding.devices.len(), finding.owner), (8, Owner::Bios));
     assert!(finding.title.starts_with("nvme0n1, nvme1n1 and 6 more"), "{}", finding.title);
-    assert_eq!(finding.device, None);
+    assert_eq!(finding.device(), None);
 }
 
 #[test]

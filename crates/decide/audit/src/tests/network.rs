@@ -22,7 +22,7 @@ fn epyc() -> machine::Machine {
 fn the_epyc_of_the_study_gets_its_list_of_cpus() {
     let finding = one(&epyc(), "nic-irq-placement");
     assert_eq!(finding.wanted, "2,6,10,14,18,22,26,30");
-    assert_eq!(finding.device.as_deref(), Some("eth20"));
+    assert_eq!(finding.device(), Some("eth20"));
     assert_eq!(finding.severity, Severity::High);
     assert!(finding.title.contains("24 of 32"), "{}", finding.title);
     assert!(finding.because.contains("node 2"), "{}", finding.because);
@@ -95,7 +95,7 @@ fn steering_to_far_cpus_is_found() {
     let mut machine = made::healthy();
     machine.nics[0].rx_queues[0].rps = Ok(set("16-31"));
     let finding = one(&machine, "rps-placement");
-    assert_eq!(finding.device.as_deref(), Some("eth0"));
+    assert_eq!(finding.device(), Some("eth0"));
     assert!(finding.change.unwrap().by_hand[0].contains("0000ffff"));
     machine.nics[0].rx_queues[0].rps = Ok(set("0-15"));
     assert_eq!(of(&machine, "rps-placement"), []);

@@ -145,7 +145,7 @@ fn finding(finding: &Finding) -> AuditFinding {
     AuditFinding {
         id: finding.id.clone(),
         setting: finding.id.clone(),
-        device: finding.device.clone(),
+        device: finding.device().map(str::to_owned),
         devices: finding.devices.clone(),
         severity: severity(finding.severity).to_owned(),
         confidence: confidence(finding.confidence).to_owned(),

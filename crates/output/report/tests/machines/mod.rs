@@ -342,7 +342,6 @@ pub(crate) fn mixed_cpus() -> Machine {
 pub(crate) fn findings() -> Vec<setting::Finding> {
     let finding = |id: &str, severity, title: &str, ratio| setting::Finding {
         id: id.to_owned(),
-        device: Some("eth1".to_owned()),
         devices: vec!["eth1".to_owned()],
         severity,
         confidence: setting::Confidence::Likely,
