@@ -199,15 +199,13 @@ fn because(entry: &Setting, observation: &Observation, value: &str) -> String {
         Some(meaning) => format!("{value}: {}", meaning.means.trim()),
         None => entry.what.trim().to_owned(),
     };
+    // What was read is evidence; only where it is a reason in words it belongs here too.
+    let said = observation.content.trim_end_matches('.');
     match &entry.observe.fact {
-        Some(_) if !observation.content.is_empty() => {
-            format!(
-                "{} ({})",
-                what.trim_end_matches('.'),
-                observation.content.trim_end_matches('.')
-            )
-        }
-        _ => what,
+        Some(_) if !said.contains(' ') => what,
+        Some(_) if meaning.is_none() => format!("{said}. {what}"),
+        Some(_) => format!("{} ({said})", what.trim_end_matches('.')),
+        None => what,
     }
 }
 

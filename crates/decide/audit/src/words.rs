@@ -49,6 +49,21 @@ pub(crate) fn cpus(set: &CpuSet) -> String {
     if set.len() == 1 { format!("CPU {set}") } else { format!("CPUs {set}") }
 }
 
+/// As `cpus`, with the first CPUs and their number alone where the list has more than 16 parts.
+pub(crate) fn some_cpus(set: &CpuSet) -> String {
+    if set.to_string().matches(',').count() < 16 {
+        return cpus(set);
+    }
+    format!("CPUs {}, {} in all", first_cpus(set), set.len())
+}
+
+/// The first four, and a sign that there are more.
+pub(crate) fn first_cpus(set: &CpuSet) -> String {
+    let shown: Vec<String> = set.iter().take(4).map(|cpu| cpu.to_string()).collect();
+    let more = if set.len() > 4 { ",…" } else { "" };
+    format!("{}{more}", shown.join(","))
+}
+
 /// The text cut to what evidence may hold.
 pub(crate) fn cut(text: &str) -> String {
     let text = text.trim_end();
@@ -104,6 +119,8 @@ fn compare(a: &str, b: &str) -> Ordering {
 
 #[cfg(test)]
 mod tests {
+    use units::Cpu;
+
     use super::*;
 
     #[test]
@@ -120,6 +137,14 @@ mod tests {
         let mut list = ["nvme10n1", "nvme2n1", "eth0", "nvme2"];
         list.sort_by(|a, b| natural(a, b));
         assert_eq!(list, ["eth0", "nvme2", "nvme2n1", "nvme10n1"]);
+    }
+
+    #[test]
+    fn a_long_list_of_cpus_is_its_first_and_a_number() {
+        let odd = |most: u32| (0..most).map(|n| Cpu(2 * n + 1)).collect::<CpuSet>();
+        assert_eq!(some_cpus(&odd(1)), "CPU 1");
+        assert_eq!(some_cpus(&odd(2)), "CPUs 1,3");
+        assert_eq!(some_cpus(&odd(64)), "CPUs 1,3,5,7,…, 64 in all");
     }
 
     #[test]

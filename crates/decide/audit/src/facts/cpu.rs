@@ -62,6 +62,10 @@ fn smt(context: &Context<'_>) -> Answer {
         // of a server part that always has it, on bare metal, is the second certain enough.
         (_, "notsupported") if has_hidden_threads(context) => Ok("off (firmware)"),
         (_, "notsupported") => Ok("not supported"),
+        // Without the control, threads that the kernel had switched off would be offline.
+        (1, "") if has_hidden_threads(context) && context.machine.cpus.offline.is_empty() => {
+            Ok("off (firmware)")
+        }
         _ => Err(Why::NotSupported),
     };
     let value = value.map(str::to_owned);

@@ -72,7 +72,7 @@ fn together(context: &Context<'_>, options: &[Override<'_>]) -> Option<Draft> {
     let said =
         options.iter().map(|option| format!("{} {}", option.text, short(&option.known.means)));
     let title = format!(
-        "{} on the kernel's command line override the firmware: {}",
+        "{} on the kernel's command line decide for the firmware or a driver: {}",
         words::count(options.len(), "option"),
         texts.join(", ")
     );

@@ -54,9 +54,10 @@ fn judge(context: &Context<'_>, function: PciAddress, drives: &[&Drive]) -> Opti
         words::count(irqs.len(), "queue interrupt"),
     );
     let because = format!(
-        "the controller {function} hangs on node {node} (CPUs {local}), its completions are \
+        "the controller {function} hangs on node {node} ({}), its completions are \
          handled on {}",
-        words::cpus(cpus)
+        words::some_cpus(local),
+        words::some_cpus(cpus)
     );
     let mut draft = Draft::new("drive-irq-placement", severity, title)
         .about_all(drives.iter().map(|drive| drive.name.clone()))

@@ -37,7 +37,7 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
 fn draft(context: &Context<'_>, names: &[String], pinned: &[&Irq]) -> Draft {
     let severity = if pinned.is_empty() { Severity::Low } else { Severity::Medium };
     let nics = words::names(names);
-    let title = format!("irqbalance runs and moves the interrupts of {nics}");
+    let title = format!("irqbalance runs and may move the interrupts of {nics}");
     let because = if pinned.is_empty() {
         format!("it looks at load every ten seconds and may put the queues of {nics} on any node")
     } else {

@@ -71,7 +71,16 @@ fn draft(context: &Context<'_>, irqs: &[&Irq], isolated: &CpuSet) -> Draft {
     for irq in irqs.iter().take(6) {
         draft = draft.aimed(context, irq);
     }
-    let line =
-        |irq: &&Irq| format!("echo {housekeeping} > /proc/irq/{}/smp_affinity_list", irq.number);
+    let line = |irq: &&Irq| {
+        let cpus = near(context, irq, isolated).unwrap_or_else(|| housekeeping.clone());
+        format!("echo {cpus} > /proc/irq/{}/smp_affinity_list", irq.number)
+    };
     draft.change(irqs.iter().map(line))
+}
+
+/// CPUs near the interrupt's device that are not set apart: no other rule shall move it again.
+fn near(context: &Context<'_>, irq: &Irq, isolated: &CpuSet) -> Option<CpuSet> {
+    let function = context.devices.function(irq.source.as_ref()?.function?)?;
+    let near = context.places.near(function.node?)?.minus(isolated);
+    (!near.is_empty()).then_some(near)
 }

@@ -105,14 +105,14 @@ fn because(context: &Context<'_>, nic: &Nic, placement: &Placement<'_>) -> Strin
     let nodes = context.places.nodes_of(&elsewhere);
     let (queues, cores) = (placement.all.len(), placement.wanted.len());
     let mut text = format!(
-        "{} hangs on node {} (CPUs {}); what arrives {}is handled on {} ({}), so that \
+        "{} hangs on node {} ({}); what arrives {}is handled on {} ({}), so that \
          each of those packets crosses to another node's cache and memory",
         nic.name,
         placement.node,
-        placement.local,
+        words::some_cpus(&placement.local),
         if placement.far.len() < queues { "on these queues " } else { "" },
         words::numbers("node", nodes),
-        words::cpus(&elsewhere),
+        words::some_cpus(&elsewhere),
     );
     if queues > cores {
         text.push_str(&format!(

@@ -83,14 +83,7 @@ fn pinned_text(context: &Context<'_>) -> String {
 fn example(context: &Context<'_>) -> String {
     let nodes = context.places.nodes();
     let part = |(node, cpus): (&units::NodeId, &units::CpuSet)| {
-        format!("node {node} has CPUs {}", first(cpus))
+        format!("node {node} has CPUs {}", words::first_cpus(cpus))
     };
     nodes.iter().take(2).map(part).collect::<Vec<_>>().join(", ")
-}
-
-/// The first four, and a sign that there are more.
-fn first(cpus: &units::CpuSet) -> String {
-    let shown: Vec<String> = cpus.iter().take(4).map(|cpu| cpu.to_string()).collect();
-    let more = if cpus.len() > 4 { ",…" } else { "" };
-    format!("{}{more}", shown.join(","))
 }

@@ -42,9 +42,10 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         words::count(far.len(), "receive queue")
     );
     let because = format!(
-        "{} hangs on node {node} (CPUs {local}); RPS hands its packets to {}, which costs \
-         an interrupt between nodes and a move of every packet",
+        "{} hangs on node {node} ({}); RPS hands its packets to {}: each that \
+         lands on another node costs an interrupt there and a move of its memory",
         nic.name,
+        words::some_cpus(local),
         words::cpus(first)
     );
     let mask = context.mask(wanted);
