@@ -98,8 +98,8 @@ fn active_cores(machine: &Machine) -> Answer {
         _ if siblings => Ok("all".to_owned()),
         _ => Ok(format!("{online} of {} CPUs (os)", online + offline)),
     };
-    // Cores that firmware hides leave no sign.
-    Answer::machine(value, "/sys/devices/system/cpu/offline", cpus.offline.to_string())
+    // Cores that firmware hides leave no sign; `offline` names those too that were never there.
+    Answer::machine(value, "/sys/devices/system/cpu/online", cpus.online.to_string())
 }
 
 /// A CPU feature flag, unknown where no flags could be read.
