@@ -43,7 +43,7 @@ fn unsplit_packages_matter_for_processors_that_can_and_drives_that_gain() {
 fn two_packages_in_one_node_are_found_unless_by_nature() {
     let mut machine = made::bare(2, 1, 8, Order::Linear);
     machine.cpus.threads.iter_mut().for_each(|thread| thread.node = Some(NodeId(0)));
-    machine.nodes = vec![made::node(0, set("0-15"), 128 << 30)];
+    machine.nodes = vec![made::node(0, set("0-15"), 128)];
     let finding = one(&machine, "node-interleaving");
     assert_eq!(finding.severity, Severity::High);
     assert_eq!(finding.evidence[0].content, "0-15");
@@ -59,7 +59,7 @@ fn two_packages_in_one_node_are_found_unless_by_nature() {
     told.retain(|finding| finding.id == "command-line-overrides");
     assert_eq!(told[0].severity, Severity::High);
 
-    made::guest(&mut machine);
+    made::into_guest(&mut machine);
     assert_eq!(of(&machine, "node-interleaving"), []);
 }
 
@@ -89,7 +89,7 @@ fn firmware_that_tells_no_node_is_named_once() {
     }
     assert_eq!(one(&machine, "misleading-firmware").observed, "-1 for 10 of 10");
     assert_eq!(of(&machine, "device-node-unknown"), []);
-    made::guest(&mut machine);
+    made::into_guest(&mut machine);
     assert_eq!(of(&machine, "misleading-firmware"), []);
 }
 

@@ -79,7 +79,7 @@ fn vectors_that_ran_short_show_in_uneven_drives() {
 #[test]
 fn a_controller_with_fewer_vectors_than_queues_shares_them() {
     let mut machine = made::bare(1, 1, 16, Order::Linear);
-    made::add_drive(&mut machine, 0, 0);
+    made::add_drive(&mut machine, made::Place { number: 0, node: 0 });
     assert_eq!(of(&machine, "vector-exhaustion"), []);
     machine.irqs.truncate(4);
     assert_eq!(one(&machine, "vector-exhaustion").observed, "4");

@@ -117,7 +117,7 @@ fn a_hostile_name_becomes_no_command() {
 #[test]
 fn the_order_is_by_severity_then_by_what_is_known() {
     let mut machine = made::bare(1, 4, 8, made::Order::RoundRobin);
-    made::add_nic(&mut machine, 0, 2, 100, &made::set("0-31"));
+    made::add_port(&mut machine, made::Place { number: 0, node: 2 }, 100, &made::set("0-31"));
     made::option(&mut machine, "nosmt", None);
     let observations = [];
     let findings = everything(&machine, &observations, Goal::Throughput);

@@ -7,7 +7,6 @@ mod drives;
 mod grouping;
 mod kernel;
 mod links;
-pub(crate) mod made;
 mod memory;
 mod network;
 mod power;
@@ -16,6 +15,7 @@ mod tagging;
 use catalogue::Catalogue;
 use machine::Machine;
 use setting::{Finding, Goal};
+pub(crate) use support::made;
 
 use crate::{Subject, audit};
 

@@ -13,7 +13,7 @@ fn epyc() -> machine::Machine {
     let mut machine = made::bare(1, 4, 8, Order::RoundRobin);
     machine.host.cpu_vendor = Ok("AuthenticAMD".into());
     machine.host.cpu_model = Ok("AMD EPYC 7551 32-Core Processor".into());
-    made::add_nic(&mut machine, 20, 2, 100, &set("0-31"));
+    made::add_port(&mut machine, made::Place { number: 20, node: 2 }, 100, &set("0-31"));
     machine.host.services.push(made::service("irqbalance"));
     machine
 }
@@ -41,7 +41,7 @@ fn interrupts_that_are_near_or_managed_or_spread_by_design_are_fine() {
     let mut near = epyc();
     near.irqs.clear();
     near.nics.clear();
-    made::add_nic(&mut near, 21, 2, 100, &set("2,6,10,14"));
+    made::add_port(&mut near, made::Place { number: 21, node: 2 }, 100, &set("2,6,10,14"));
     assert_eq!(of(&near, "nic-irq-placement"), []);
 
     let mut managed = epyc();
@@ -178,6 +178,6 @@ fn irqbalance_matters_where_there_is_something_to_move() {
     assert_eq!(one(&machine, "irqbalance").severity, Severity::Medium);
     let balanced = all(&machine, Goal::Balanced);
     assert!(balanced.iter().all(|finding| finding.id != "irqbalance"));
-    made::guest(&mut machine);
+    made::into_guest(&mut machine);
     assert_eq!(of(&machine, "irqbalance"), []);
 }

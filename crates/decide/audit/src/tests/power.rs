@@ -49,7 +49,7 @@ fn turbo_off_names_who_switched_it() {
         assert_eq!((finding.owner, finding.confidence), (Owner::Bios, Confidence::Likely));
         let change = finding.change.unwrap();
         assert_eq!((change.reboot, change.by_hand.len()), (Reboot::Reboot, 0));
-        made::guest(&mut machine);
+        made::into_guest(&mut machine);
         assert_eq!(found(&machine, id, Goal::Throughput), [], "{driver}");
     }
     let mut absent = with_driver("intel_pstate", "ida");
@@ -90,7 +90,7 @@ fn a_clock_limit_below_the_hardware_is_found() {
         let seen = found(&machine, id, Goal::Throughput);
         assert_eq!(seen.first().map(|finding| finding.severity), severity, "{max}");
         assert_eq!(found(&machine, id, Goal::Balanced), []);
-        made::guest(&mut machine);
+        made::into_guest(&mut machine);
         assert_eq!(found(&machine, id, Goal::Throughput), []);
     }
 }

@@ -60,7 +60,7 @@ fn zoo() -> Vec<(Machine, Vec<Observation>)> {
     let mut router = made::bare(1, 1, 64, made::Order::Linear);
     router.host.cpu_vendor = Ok("AuthenticAMD".into());
     router.nics.push(made::nic("eth0", NicKind::Paravirtual));
-    made::guest(&mut router);
+    made::into_guest(&mut router);
     let forwards = Observation {
         setting: "ip-forward".into(),
         device: None,
