@@ -10,12 +10,14 @@
 
 #![forbid(unsafe_code)]
 
+mod evidence;
 mod finding;
 mod observation;
 mod setting;
 mod vocabulary;
 
-pub use finding::{Change, Confidence, Evidence, Finding, FindingEffect, Severity};
+pub use evidence::{Evidence, Part, Span};
+pub use finding::{Change, Confidence, Finding, FindingEffect, Severity};
 pub use observation::{Form, Observation, Observe, Scope, canonical, same_value};
 pub use setting::{
     Applies, Basis, Effect, Goal, Meaning, Owner, Reboot, Setting, VendorName, Wanted, Wish,

@@ -149,7 +149,7 @@ fn draft(
         .confidence(confidence)
         .values(value, target(wish))
         .because(because(entry, observation, value))
-        .evidence(&observation.path, &observation.content);
+        .evidences(observation.evidence.iter().cloned());
     if let Some(device) = &observation.device {
         draft = draft.about(device);
     }
@@ -178,12 +178,9 @@ fn because(entry: &Setting, observation: &Observation, value: &str) -> String {
         None => entry.what.trim().to_owned(),
     };
     match &entry.observe.fact {
-        Some(_) if !observation.content.is_empty() => {
-            format!(
-                "{} ({})",
-                what.trim_end_matches('.'),
-                observation.content.trim_end_matches('.')
-            )
+        Some(_) if !observation.reason.is_empty() => {
+            let reason = observation.reason.trim_end_matches('.');
+            format!("{} ({reason})", what.trim_end_matches('.'))
         }
         _ => what,
     }

@@ -4,16 +4,6 @@
 use std::cmp::Ordering;
 
 use machine::Why;
-use units::{Bytes, NodeId};
-
-/// The longest evidence text, in characters.
-const LONGEST: usize = 1000;
-
-/// The line of a node's meminfo that tells its memory, as evidence: file and text.
-pub(crate) fn meminfo(node: NodeId, memory: Bytes) -> (String, String) {
-    let path = format!("/sys/devices/system/node/node{node}/meminfo");
-    (path, format!("Node {node} MemTotal:       {:>8} kB", memory.0 / 1024))
-}
 
 /// Up to three names in full, else the first two and how many more there are.
 pub(crate) fn names(names: &[String]) -> String {
@@ -41,15 +31,6 @@ pub(crate) fn numbers<T: std::fmt::Display>(
         None => format!("no {word}"),
         Some((one, [])) => format!("{word} {one}"),
         Some((last, rest)) => format!("{word}s {} and {last}", rest.join(", ")),
-    }
-}
-
-/// The text cut to what evidence may hold.
-pub(crate) fn cut(text: &str) -> String {
-    let text = text.trim_end();
-    match text.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }
 
@@ -115,11 +96,5 @@ mod tests {
         let mut list = ["nvme10n1", "nvme2n1", "eth0", "nvme2"];
         list.sort_by(|a, b| natural(a, b));
         assert_eq!(list, ["eth0", "nvme2", "nvme2n1", "nvme10n1"]);
-    }
-
-    #[test]
-    fn long_text_is_cut_between_letters() {
-        assert_eq!(cut(&"ä".repeat(LONGEST + 9)).chars().count(), LONGEST + 1);
-        assert_eq!(cut("short\n"), "short");
     }
 }

@@ -46,7 +46,7 @@ fn two_packages_in_one_node_are_found_unless_by_nature() {
     machine.nodes = vec![made::node(0, set("0-15"), 128 << 30)];
     let finding = one(&machine, "node-interleaving");
     assert_eq!(finding.severity, Severity::High);
-    assert_eq!(finding.evidence[0].content, "0-15");
+    assert_eq!(finding.evidence[0].path, "/sys/devices/system/node/node0/cpulist");
 
     let mut old = machine.clone();
     old.host.cpu_family_model = Ok((6, 23));
@@ -69,7 +69,9 @@ fn a_device_without_a_node_is_found_where_others_have_one() {
     machine.functions[0].local_cpus = machine.cpus.online.clone();
     let finding = one(&machine, "device-node-unknown");
     assert_eq!(finding.device.as_deref(), Some("nvme0n1"));
-    assert_eq!(finding.evidence[0].content, "-1");
+    let address = machine.functions[0].address;
+    let path = format!("/sys/bus/pci/devices/{address}/numa_node");
+    assert_eq!(finding.evidence[0].path, path);
     assert_eq!(of(&machine, "misleading-firmware"), []);
 }
 
