@@ -77,9 +77,7 @@ fn queue_lines(_: &Context<'_>, drive: &Drive) -> Vec<Evidence> {
 fn listed(drive: &Drive) -> Evidence {
     match drive.controllers.first().filter(|_| crate::devices::is_nvme(drive)) {
         Some(path) => Evidence::new("/sys/class/nvme", Part::Name(path.name.clone())),
-        None => {
-            Evidence::new("/sys/block", Part::Name(drive.name.clone())).or("/sys/class/block")
-        }
+        None => Evidence::new("/sys/block", Part::Name(drive.name.clone())).or("/sys/class/block"),
     }
 }
 

@@ -171,7 +171,7 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
         found.partition(|option| option.severity >= Severity::Medium);
     let (meant, little): (Vec<_>, Vec<_>) =
         little.into_iter().partition(|option| option.severity == Severity::Note);
-    let mut drafts: Vec<Draft> = much.iter().map(|option| draft(option)).collect();
+    let mut drafts: Vec<Draft> = much.iter().map(draft).collect();
     for options in [little, meant] {
         match options.as_slice() {
             [] => {}
