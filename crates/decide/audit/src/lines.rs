@@ -95,6 +95,11 @@ pub(crate) fn link_now(function: &machine::Function) -> Vec<Evidence> {
     }]
 }
 
+/// Whether a line is of bytes that nobody can read by looking.
+pub(crate) fn is_register(line: &Evidence) -> bool {
+    matches!(line.part, Part::Express(_) | Part::Extended(..))
+}
+
 /// A port's ACS control register (`PCI_ACS_CTRL`).
 pub(crate) fn acs(address: PciAddress) -> Evidence {
     let part = Part::Extended(ACS, Span::new(6, 2));

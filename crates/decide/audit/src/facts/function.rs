@@ -30,7 +30,12 @@ pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
     let held = context.machine.functions.iter().filter(|function| devices::is_held(function));
     let answers = held.map(|function| {
         let value = ask(context, function);
-        let evidence = evidence(context, fact, function);
+        let means = value.as_ref().map(|value| format!("{fact} {value}"));
+        let told = |line: Evidence| match &means {
+            Ok(means) if lines::is_register(&line) && line.means.is_none() => line.meaning(means),
+            _ => line,
+        };
+        let evidence = evidence(context, fact, function).into_iter().map(told).collect();
         Answer::device(function.address.to_string(), value, evidence)
     });
     Some(answers.collect())
