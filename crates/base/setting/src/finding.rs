@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Basis, Owner, Reboot};
+use crate::{Basis, Evidence, Owner, Reboot};
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -29,22 +29,6 @@ pub enum Confidence {
     Likely,
     /// Read directly.
     Sure,
-}
-
-/// A line of the capture that a finding rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Evidence {
-    /// The kernel's file or folder.
-    pub path: String,
-    /// What it said, cut.
-    pub content: String,
-}
-
-impl Evidence {
-    /// Evidence from `path`, which said `content`.
-    pub fn new(path: impl Into<String>, content: impl Into<String>) -> Self {
-        Self { path: path.into(), content: content.into() }
-    }
 }
 
 /// Something that costs throughput or latency.

@@ -153,7 +153,7 @@ fn draft(
         .confidence(confidence)
         .values(value, target(wish))
         .because(because(entry, observation, value))
-        .evidence(&observation.path, &observation.content);
+        .evidences(observation.evidence.iter().cloned());
     if let Some(device) = &observation.device {
         draft = draft.about(device);
     }
@@ -202,10 +202,18 @@ fn because(entry: &Setting, observation: &Observation, value: &str) -> String {
     // What was read is evidence; only where it is a reason in words it belongs here too.
     let said = observation.content.trim_end_matches('.');
     match &entry.observe.fact {
+<<<<<<< HEAD
         Some(_) if !said.contains(' ') => what,
         Some(_) if meaning.is_none() => format!("{said}. {what}"),
         Some(_) => format!("{} ({said})", what.trim_end_matches('.')),
         None => what,
+=======
+        Some(_) if !observation.reason.is_empty() => {
+            let reason = observation.reason.trim_end_matches('.');
+            format!("{} ({reason})", what.trim_end_matches('.'))
+        }
+        _ => what,
+>>>>>>> see
     }
 }
 

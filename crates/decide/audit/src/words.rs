@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 
 use machine::Why;
+<<<<<<< HEAD
 use units::{Bytes, CpuSet, NodeId};
 
 /// The longest evidence text, in characters.
@@ -14,6 +15,8 @@ pub(crate) fn meminfo(node: NodeId, memory: Bytes) -> (String, String) {
     let path = format!("/sys/devices/system/node/node{node}/meminfo");
     (path, format!("Node {node} MemTotal:       {:>8} kB", memory.0 / 1024))
 }
+=======
+>>>>>>> see
 
 /// Up to three names in full, else the first two and how many more there are.
 pub(crate) fn names(names: &[String]) -> String {
@@ -44,6 +47,7 @@ pub(crate) fn numbers<T: std::fmt::Display>(
     }
 }
 
+<<<<<<< HEAD
 /// `CPU 4`, `CPUs 4-7,20-23`.
 pub(crate) fn cpus(set: &CpuSet) -> String {
     if set.len() == 1 { format!("CPU {set}") } else { format!("CPUs {set}") }
@@ -73,6 +77,8 @@ pub(crate) fn cut(text: &str) -> String {
     }
 }
 
+=======
+>>>>>>> see
 /// Whether a name can stand in a command as it is.
 pub(crate) fn is_plain(name: &str) -> bool {
     name.chars().all(|letter| letter.is_ascii_alphanumeric() || " :.-_,@".contains(letter))
@@ -138,6 +144,7 @@ mod tests {
         list.sort_by(|a, b| natural(a, b));
         assert_eq!(list, ["eth0", "nvme2", "nvme2n1", "nvme10n1"]);
     }
+<<<<<<< HEAD
 
     #[test]
     fn a_long_list_of_cpus_is_its_first_and_a_number() {
@@ -152,4 +159,6 @@ mod tests {
         assert_eq!(cut(&"ä".repeat(LONGEST + 9)).chars().count(), LONGEST + 1);
         assert_eq!(cut("short\n"), "short");
     }
+=======
+>>>>>>> see
 }

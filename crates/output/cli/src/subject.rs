@@ -27,10 +27,17 @@ pub(crate) fn read(root: &dyn Root, catalogue: &Catalogue) -> Read {
     Read { machine, observations }
 }
 
-/// Audits what was read.
+/// Audits what was read from a root.
 pub(crate) fn audit(read: &Read, catalogue: &Catalogue, goal: Goal) -> Audit {
     let Read { machine, observations } = read;
     audit::audit(&Subject { machine, observations, catalogue, goal })
+}
+
+/// Quotes what an audit rests on from the root that was read.
+pub(crate) fn quote(root: &dyn Root, audit: &mut Audit) {
+    let settings = audit.settings.iter_mut().flat_map(|observation| &mut observation.evidence);
+    let findings = audit.findings.iter_mut().flat_map(|finding| &mut finding.evidence);
+    linux::quote(root, settings.chain(findings));
 }
 
 /// The catalogue: built in, then the folders of the system and of the user, then `--catalogue`.

@@ -9,6 +9,7 @@ use setting::{KernelOption, Severity};
 
 use crate::context::Context;
 use crate::draft::Draft;
+use crate::lines;
 use crate::words;
 
 const ID: &str = "command-line-overrides";
@@ -55,18 +56,22 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
         found.partition(|option| option.severity >= Severity::Medium);
     let (meant, little): (Vec<_>, Vec<_>) =
         little.into_iter().partition(|option| option.severity == Severity::Note);
-    let mut drafts: Vec<Draft> = much.iter().map(|option| draft(context, option)).collect();
+    let mut drafts: Vec<Draft> = much.iter().map(draft).collect();
     for options in [little, meant] {
         match options.as_slice() {
             [] => {}
-            [one] => drafts.push(draft(context, one)),
-            several => drafts.extend(together(context, several)),
+            [one] => drafts.push(draft(one)),
+            several => drafts.extend(together(several)),
         }
     }
     drafts
 }
 
+<<<<<<< HEAD
 fn together(context: &Context<'_>, options: &[Override<'_>]) -> Option<Draft> {
+=======
+fn together(options: &[Override]) -> Option<Draft> {
+>>>>>>> see
     let severity = options.iter().map(|option| option.severity).max()?;
     let texts: Vec<&str> = options.iter().map(|option| option.text.as_str()).collect();
     let said =
@@ -78,8 +83,7 @@ fn together(context: &Context<'_>, options: &[Override<'_>]) -> Option<Draft> {
     );
     let draft = Draft::new(ID, severity, title).because(said.collect::<Vec<_>>().join("; "));
     let draft = removal(draft, options, severity, "without them");
-    let line = &context.machine.host.command_line.text;
-    Some(draft.evidence("/proc/cmdline", around(line, texts.first()?)))
+    Some(draft.evidence(lines::command_line(texts.first()?)))
 }
 
 fn by_hand(text: &str) -> String {
@@ -91,6 +95,7 @@ fn is_worth(context: &Context<'_>, option: &Override<'_>) -> bool {
     option.severity > Severity::Note || !(context.is_guest() || context.is("desktop"))
 }
 
+<<<<<<< HEAD
 fn draft(context: &Context<'_>, option: &Override<'_>) -> Draft {
     let text = &option.text;
     let line = &context.machine.host.command_line.text;
@@ -98,6 +103,14 @@ fn draft(context: &Context<'_>, option: &Override<'_>) -> Draft {
     let draft = Draft::new(ID, option.severity, title)
         .because(format!("{text} {}", option.known.means))
         .evidence("/proc/cmdline", around(line, text));
+=======
+fn draft(option: &Override) -> Draft {
+    let text = &option.text;
+    let title = format!("{text} on the kernel's command line {}", short(option.means));
+    let draft = Draft::new(ID, option.severity, title)
+        .because(format!("{text} {}", option.means))
+        .evidence(lines::command_line(text));
+>>>>>>> see
     removal(draft, std::slice::from_ref(option), option.severity, &format!("without {text}"))
 }
 
@@ -115,13 +128,4 @@ fn removal(draft: Draft, options: &[Override<'_>], severity: Severity, without: 
 /// The meaning up to the first colon: enough for a list.
 fn short(means: &str) -> &str {
     means.split(':').next().unwrap_or(means)
-}
-
-/// The part of a long line that holds the option: evidence is cut.
-fn around<'a>(line: &'a str, text: &str) -> &'a str {
-    if line.chars().count() <= 200 {
-        return line;
-    }
-    let start = line.find(text).unwrap_or(0);
-    line.get(start..).unwrap_or(line)
 }

@@ -5,7 +5,7 @@
 //! when the isolated CPU itself does I/O; interrupts that never fired there and may go elsewhere.
 
 use machine::{Irq, Managed};
-use setting::{Confidence, Goal, Severity};
+use setting::{Confidence, Evidence, Goal, Severity};
 use units::{Cpu, CpuSet};
 
 use crate::context::Context;
@@ -67,7 +67,7 @@ fn draft(context: &Context<'_>, irqs: &[&Irq], isolated: &CpuSet) -> Draft {
         .confidence(confidence)
         .values(format!("on CPUs {isolated}"), housekeeping.to_string())
         .because(because)
-        .evidence("/sys/devices/system/cpu/isolated", context.machine.cpus.isolated.to_string());
+        .evidence(Evidence::file("/sys/devices/system/cpu/isolated"));
     for irq in irqs.iter().take(6) {
         draft = draft.aimed(context, irq);
     }

@@ -11,6 +11,7 @@ use units::{BitRate, CpuSet, NodeId};
 use crate::context::Context;
 use crate::devices;
 use crate::draft::Draft;
+use crate::lines;
 use crate::words;
 
 /// A port's movable interrupts against its node.
@@ -145,10 +146,7 @@ fn by_hand(context: &Context<'_>, nic: &Nic, placement: &Placement<'_>) -> Vec<S
 
 fn evidence(context: &Context<'_>, draft: Draft, nic: &Nic, placement: &Placement<'_>) -> Draft {
     let node = placement.node;
-    let mut draft = draft.on_node(context, nic.function, node).evidence(
-        format!("/sys/devices/system/node/node{node}/cpulist"),
-        placement.local.to_string(),
-    );
+    let mut draft = draft.on_node(context, nic.function, node).evidence(lines::node_cpus(node));
     for (irq, _) in placement.far.iter().take(6) {
         draft = draft.aimed(context, irq);
     }

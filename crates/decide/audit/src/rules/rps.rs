@@ -7,6 +7,7 @@ use setting::Severity;
 use crate::context::Context;
 use crate::devices;
 use crate::draft::Draft;
+use crate::lines;
 use crate::words;
 
 /// Findings: one a port.
@@ -54,9 +55,9 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         .values(words::cpus(first), wanted.to_string())
         .because(because)
         .on_node(context, nic.function, node);
-    for (queue, cpus) in far.iter().take(6) {
-        let path = format!("/sys/class/net/{}/queues/rx-{}/rps_cpus", nic.name, queue.number);
-        draft = draft.evidence(path, context.mask(cpus));
+    for (queue, _) in far.iter().take(6) {
+        let file = format!("queues/rx-{}/rps_cpus", queue.number);
+        draft = draft.evidence(lines::port(&nic.name, &file));
     }
     let line = format!(
         "for f in /sys/class/net/{}/queues/rx-*/rps_cpus; do echo {mask} > $f; done",

@@ -46,7 +46,7 @@ fn two_packages_in_one_node_are_found_unless_by_nature() {
     machine.nodes = vec![made::node(0, set("0-15"), 128)];
     let finding = one(&machine, "node-interleaving");
     assert_eq!(finding.severity, Severity::High);
-    assert_eq!(finding.evidence[0].content, "0-15");
+    assert_eq!(finding.evidence[0].path, "/sys/devices/system/node/node0/cpulist");
 
     let mut old = machine.clone();
     old.host.cpu_family_model = Ok((6, 23));
@@ -70,8 +70,15 @@ fn a_device_without_a_node_is_found_where_others_have_one() {
     machine.functions[0].node_from = NodeFrom::Unknown;
     machine.functions[0].local_cpus = machine.cpus.online.clone();
     let finding = one(&machine, "device-node-unknown");
+<<<<<<< HEAD
     assert_eq!(finding.device(), Some("nvme0n1"));
     assert_eq!(finding.evidence[0].content, "-1");
+=======
+    assert_eq!(finding.device.as_deref(), Some("nvme0n1"));
+    let address = machine.functions[0].address;
+    let path = format!("/sys/bus/pci/devices/{address}/numa_node");
+    assert_eq!(finding.evidence[0].path, path);
+>>>>>>> see
     assert_eq!(of(&machine, "misleading-firmware"), []);
 }
 

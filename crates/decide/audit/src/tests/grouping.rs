@@ -41,8 +41,11 @@ fn observed(device: &str, value: Fact<&str>) -> Observation {
         setting: "example-scheduler".into(),
         device: Some(device.into()),
         value: value.map(str::to_owned),
-        path: format!("/sys/block/{device}/queue/scheduler"),
-        content: "none [mq-deadline]".into(),
+        reason: String::new(),
+        evidence: vec![setting::Evidence::quoted(
+            format!("/sys/block/{device}/queue/scheduler"),
+            "none [mq-deadline]",
+        )],
     }
 }
 

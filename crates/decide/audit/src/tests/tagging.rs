@@ -65,8 +65,8 @@ fn zoo() -> Vec<(Machine, Vec<Observation>)> {
         setting: "ip-forward".into(),
         device: None,
         value: Ok("1".into()),
-        path: "/proc/sys/net/ipv4/ip_forward".into(),
-        content: "1".into(),
+        reason: String::new(),
+        evidence: vec![setting::Evidence::quoted("/proc/sys/net/ipv4/ip_forward", "1")],
     };
 
     let mut old = made::bare(2, 1, 2, made::Order::Linear);

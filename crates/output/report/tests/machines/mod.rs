@@ -24,8 +24,8 @@ pub(crate) fn findings() -> Vec<setting::Finding> {
         wanted: "64-71".to_owned(),
         because: "every packet's descriptor crosses the link between the packages".to_owned(),
         evidence: vec![
-            setting::Evidence::new("/proc/irq/208/smp_affinity_list", "0\n"),
-            setting::Evidence::new("/sys/class/net/eth1/device/numa_node", "1\n"),
+            setting::Evidence::quoted("/proc/irq/208/smp_affinity_list", "0\n"),
+            setting::Evidence::quoted("/sys/class/net/eth1/device/numa_node", "1\n"),
         ],
         effect: setting::FindingEffect {
             text: "50 to 90 Gb/s on an EPYC 7551 when its interrupts moved to the NIC's node"
