@@ -49,8 +49,9 @@ pub use lanes::{LaneUse, RootLanes};
 pub use link::{Aspm, AspmStates, L1Substates, LimitedBy, Link, LinkSide};
 pub use memory::{Acpi, Dimm, Node, NodeKind};
 pub use near::Near;
-pub use net::{Carries, Channels, Coalescing, Feature, Nic, NicKind, Rings, RxQueue, TxQueue};
-pub use net::{Channels, Coalescing, Feature, Nic, NicKind, Pause, Rings, RxQueue, TxQueue};
+pub use net::{
+    Carries, Channels, Coalescing, Feature, Nic, NicKind, Pause, Rings, RxQueue, TxQueue,
+};
 pub use numbering::{Numbering, NumberingKind, Siblings};
 pub use package::Package;
 pub use path::{Meeting, Path};

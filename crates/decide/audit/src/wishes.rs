@@ -199,21 +199,13 @@ fn because(entry: &Setting, observation: &Observation, value: &str) -> String {
         Some(meaning) => format!("{value}: {}", meaning.means.trim()),
         None => entry.what.trim().to_owned(),
     };
-    // What was read is evidence; only where it is a reason in words it belongs here too.
-    let said = observation.content.trim_end_matches('.');
+    // What was read is evidence; only where a fact was concluded in words do they belong here too.
+    let reason = observation.reason.trim_end_matches('.');
     match &entry.observe.fact {
-<<<<<<< HEAD
-        Some(_) if !said.contains(' ') => what,
-        Some(_) if meaning.is_none() => format!("{said}. {what}"),
-        Some(_) => format!("{} ({said})", what.trim_end_matches('.')),
         None => what,
-=======
-        Some(_) if !observation.reason.is_empty() => {
-            let reason = observation.reason.trim_end_matches('.');
-            format!("{} ({reason})", what.trim_end_matches('.'))
-        }
-        _ => what,
->>>>>>> see
+        Some(_) if !reason.contains(' ') => what,
+        Some(_) if meaning.is_none() => format!("{reason}. {what}"),
+        Some(_) => format!("{} ({reason})", what.trim_end_matches('.')),
     }
 }
 

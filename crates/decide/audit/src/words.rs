@@ -4,19 +4,7 @@
 use std::cmp::Ordering;
 
 use machine::Why;
-<<<<<<< HEAD
-use units::{Bytes, CpuSet, NodeId};
-
-/// The longest evidence text, in characters.
-const LONGEST: usize = 1000;
-
-/// The line of a node's meminfo that tells its memory, as evidence: file and text.
-pub(crate) fn meminfo(node: NodeId, memory: Bytes) -> (String, String) {
-    let path = format!("/sys/devices/system/node/node{node}/meminfo");
-    (path, format!("Node {node} MemTotal:       {:>8} kB", memory.0 / 1024))
-}
-=======
->>>>>>> see
+use units::CpuSet;
 
 /// Up to three names in full, else the first two and how many more there are.
 pub(crate) fn names(names: &[String]) -> String {
@@ -47,7 +35,6 @@ pub(crate) fn numbers<T: std::fmt::Display>(
     }
 }
 
-<<<<<<< HEAD
 /// `CPU 4`, `CPUs 4-7,20-23`.
 pub(crate) fn cpus(set: &CpuSet) -> String {
     if set.len() == 1 { format!("CPU {set}") } else { format!("CPUs {set}") }
@@ -68,17 +55,6 @@ pub(crate) fn first_cpus(set: &CpuSet) -> String {
     format!("{}{more}", shown.join(","))
 }
 
-/// The text cut to what evidence may hold.
-pub(crate) fn cut(text: &str) -> String {
-    let text = text.trim_end();
-    match text.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
-    }
-}
-
-=======
->>>>>>> see
 /// Whether a name can stand in a command as it is.
 pub(crate) fn is_plain(name: &str) -> bool {
     name.chars().all(|letter| letter.is_ascii_alphanumeric() || " :.-_,@".contains(letter))
@@ -144,7 +120,6 @@ mod tests {
         list.sort_by(|a, b| natural(a, b));
         assert_eq!(list, ["eth0", "nvme2", "nvme2n1", "nvme10n1"]);
     }
-<<<<<<< HEAD
 
     #[test]
     fn a_long_list_of_cpus_is_its_first_and_a_number() {
@@ -153,12 +128,4 @@ mod tests {
         assert_eq!(some_cpus(&odd(2)), "CPUs 1,3");
         assert_eq!(some_cpus(&odd(64)), "CPUs 1,3,5,7,…, 64 in all");
     }
-
-    #[test]
-    fn long_text_is_cut_between_letters() {
-        assert_eq!(cut(&"ä".repeat(LONGEST + 9)).chars().count(), LONGEST + 1);
-        assert_eq!(cut("short\n"), "short");
-    }
-=======
->>>>>>> see
 }

@@ -2,8 +2,9 @@
 //! PCI functions, drives, network ports and their interrupts.
 
 use machine::{
-    Aspm, Channels, ConfigSpace, Controller, Drive, DriveKind, Function, Irq, IrqSource, Link,
-    LinkSide, Machine, Managed, Nic, NicKind, NodeFrom, PciClass, PortKind, RxQueue, TxQueue, Why,
+    Ability, Aspm, AspmStates, Channels, ConfigSpace, Controller, Drive, DriveKind, Function, Irq,
+    IrqSource, Link, LinkSide, Machine, Managed, Nic, NicKind, NodeFrom, Pause, PciClass, PortKind,
+    RxQueue, TxQueue, Why,
 };
 use units::{BitRate, Bytes, Cpu, CpuSet, NodeId, PciAddress, Transfers};
 
@@ -38,7 +39,7 @@ pub fn link(now: (u8, u8), card: (u8, u8), slot: (u8, u8)) -> Link {
         port: Some(address(0x01)),
         aspm: Aspm {
             supported: Err(Why::Denied),
-            enabled: Ok((false, false)),
+            enabled: Ok(AspmStates::default()),
             l1_substates: Err(Why::Denied),
             files: Vec::new(),
         },
@@ -51,7 +52,7 @@ fn config() -> ConfigSpace {
         mps: Ok(512),
         mps_supported: Ok(512),
         mrrs: Ok(4096),
-        extended_tags: Ok((true, true)),
+        extended_tags: Ok(Ability { supported: true, enabled: true }),
         ten_bit_tags: Err(Why::Denied),
         relaxed_ordering: Ok(true),
         acs_redirect: Ok(None),
@@ -146,7 +147,7 @@ pub fn nic(name: &str, kind: NicKind) -> Nic {
         channels: Err(Why::NotSupported),
         rings: Err(Why::NotSupported),
         coalescing: Err(Why::NotSupported),
-        pause: Ok((true, true)),
+        pause: Ok(Pause { receive: true, transmit: true }),
         features: Ok(Vec::new()),
         port: None,
         in_use: true,

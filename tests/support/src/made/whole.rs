@@ -186,6 +186,7 @@ pub fn service(name: &str) -> Service {
     Service {
         name: name.to_owned(),
         running: Ok(true),
+        seen: None,
         enabled: Err(Why::Absent),
         configuration: None,
     }

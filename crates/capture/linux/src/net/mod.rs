@@ -11,13 +11,9 @@ mod queue;
 pub(crate) mod stack;
 pub(crate) mod usage;
 
-<<<<<<< HEAD
 use std::collections::{BTreeMap, BTreeSet};
 
-use machine::{Carries, Fact, Function, Nic, Why};
-=======
-use machine::{Fact, Function, Nic, Pause, VirtualFunctions, Why};
->>>>>>> see
+use machine::{Carries, Fact, Function, Nic, Pause, VirtualFunctions, Why};
 use root::{Dir, Question, Root};
 use units::{BitRate, PciAddress};
 

@@ -6,11 +6,7 @@ use setting::Evidence;
 
 use super::{Answer, known, switch};
 use crate::context::Context;
-<<<<<<< HEAD
-use crate::layout;
-=======
 use crate::{layout, lines, words};
->>>>>>> see
 
 /// Where packages, dies and threads are told.
 const CPUS: &str = "/sys/devices/system/cpu";
@@ -81,11 +77,8 @@ fn interleaving(machine: &Machine) -> Answer {
 
 fn smt(context: &Context<'_>) -> Answer {
     let smt = &context.machine.cpus.smt;
-<<<<<<< HEAD
-=======
     let mut evidence = vec![Evidence::file(format!("{CPUS}/smt/control"))];
     evidence.extend(siblings(context.machine));
->>>>>>> see
     let value = match (smt.threads_per_core, smt.state.as_str()) {
         (0, _) => Err(Why::Absent),
         (2.., _) => Ok("on"),
@@ -100,18 +93,6 @@ fn smt(context: &Context<'_>) -> Answer {
         }
         _ => Err(Why::NotSupported),
     };
-<<<<<<< HEAD
-    let value = value.map(str::to_owned);
-    if smt.state.is_empty() {
-        // Kernels before 4.19 have no such control.
-        return Answer::machine(
-            value,
-            TOPOLOGY,
-            format!("threads a core: {}", smt.threads_per_core),
-        );
-    }
-    Answer::machine(value, "/sys/devices/system/cpu/smt/control", smt.state.clone())
-=======
     let reason = format!(
         "{} a core, smt/control {:?}",
         words::count(count(smt.threads_per_core), "thread"),
@@ -122,7 +103,6 @@ fn smt(context: &Context<'_>) -> Answer {
 
 fn count(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
->>>>>>> see
 }
 
 fn has_hidden_threads(context: &Context<'_>) -> bool {
@@ -143,14 +123,9 @@ fn active_cores(machine: &Machine) -> Answer {
         _ if siblings => Ok("all".to_owned()),
         _ => Ok(format!("{online} of {} CPUs (os)", online + offline)),
     };
-<<<<<<< HEAD
     // Cores that firmware hides leave no sign; `offline` names those too that were never there.
-    Answer::machine(value, "/sys/devices/system/cpu/online", cpus.online.to_string())
-=======
-    let reason = "CPUs that the kernel knows of; cores that firmware hides leave no sign";
-    let evidence = ["online", "present"].map(|file| Evidence::file(format!("{CPUS}/{file}")));
-    Answer::machine(value, evidence.to_vec(), reason)
->>>>>>> see
+    let reason = "CPUs that are on; cores that firmware hides leave no sign";
+    Answer::machine(value, vec![Evidence::file(format!("{CPUS}/online"))], reason)
 }
 
 /// A CPU feature flag, unknown where no flags could be read.

@@ -22,17 +22,7 @@ pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
         }
         "c1e" => c1e(machine),
         "p-state-control" => p_state_control(context),
-<<<<<<< HEAD
         "turbo" => turbo(context),
-=======
-        "turbo" => {
-            let value = power.turbo.clone().map(switch);
-            let reason = text(&value);
-            let evidence = Evidence::file(format!("{CPUS}/intel_pstate/no_turbo"))
-                .or(format!("{CPUS}/cpufreq/boost"));
-            Answer::machine(value, vec![evidence], reason)
-        }
->>>>>>> see
         "uncore" => uncore(machine),
         _ => return None,
     };
@@ -128,20 +118,14 @@ fn turbo(context: &Context<'_>) -> Answer {
     let machine = context.machine;
     let flags = &machine.host.cpu_flags;
     let offered = flags.iter().any(|flag| flag == "ida" || flag == "cpb");
-    let is_intel = machine.power.policies.iter().any(|policy| policy.driver.starts_with("intel_"));
-    let path = match is_intel {
-        true => "/sys/devices/system/cpu/intel_pstate/no_turbo",
-        false => "/sys/devices/system/cpu/cpufreq/boost",
-    };
     let value = machine.power.turbo.clone().map(|on| match (on, offered || flags.is_empty()) {
         (true, _) => "on",
         (false, true) => "off (os)",
         (false, false) => "off (firmware)",
     });
-    // Intel's switch counts the other way round.
-    let said = machine.power.turbo.clone().map(|on| u8::from(on != is_intel).to_string());
-    let reason = text(&said);
-    Answer::machine(value.map(str::to_owned), path, reason)
+    let evidence =
+        Evidence::file(format!("{CPUS}/intel_pstate/no_turbo")).or(format!("{CPUS}/cpufreq/boost"));
+    Answer::machine(value.map(str::to_owned), vec![evidence], "")
 }
 
 fn uncore(machine: &Machine) -> Answer {

@@ -5,7 +5,7 @@
 //! (drivers/cpufreq/intel_pstate.c, amd-pstate.c), so that nothing is said twice.
 
 use machine::FrequencyPolicy;
-use setting::{Confidence, Goal, Severity};
+use setting::{Confidence, Evidence, Goal, Severity};
 
 use crate::context::Context;
 use crate::draft::Draft;
@@ -41,8 +41,8 @@ fn judge(policy: &FrequencyPolicy) -> Option<Draft> {
         .because(format!(
             "the governor may ask for {now_mhz} MHz at most, and the hardware can do {best_mhz}"
         ))
-        .evidence(format!("{folder}/scaling_max_freq"), now.to_string())
-        .evidence(format!("{folder}/cpuinfo_max_freq"), best.to_string())
+        .evidence(Evidence::file(format!("{folder}/scaling_max_freq")))
+        .evidence(Evidence::file(format!("{folder}/cpuinfo_max_freq")))
         .change([format!("cpupower -c {} frequency-set -u {best}kHz", policy.cpus)]),
     )
 }

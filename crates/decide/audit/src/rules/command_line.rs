@@ -67,11 +67,7 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     drafts
 }
 
-<<<<<<< HEAD
-fn together(context: &Context<'_>, options: &[Override<'_>]) -> Option<Draft> {
-=======
-fn together(options: &[Override]) -> Option<Draft> {
->>>>>>> see
+fn together(options: &[Override<'_>]) -> Option<Draft> {
     let severity = options.iter().map(|option| option.severity).max()?;
     let texts: Vec<&str> = options.iter().map(|option| option.text.as_str()).collect();
     let said =
@@ -95,22 +91,12 @@ fn is_worth(context: &Context<'_>, option: &Override<'_>) -> bool {
     option.severity > Severity::Note || !(context.is_guest() || context.is("desktop"))
 }
 
-<<<<<<< HEAD
-fn draft(context: &Context<'_>, option: &Override<'_>) -> Draft {
+fn draft(option: &Override<'_>) -> Draft {
     let text = &option.text;
-    let line = &context.machine.host.command_line.text;
     let title = format!("{text} on the kernel's command line {}", short(&option.known.means));
     let draft = Draft::new(ID, option.severity, title)
         .because(format!("{text} {}", option.known.means))
-        .evidence("/proc/cmdline", around(line, text));
-=======
-fn draft(option: &Override) -> Draft {
-    let text = &option.text;
-    let title = format!("{text} on the kernel's command line {}", short(option.means));
-    let draft = Draft::new(ID, option.severity, title)
-        .because(format!("{text} {}", option.means))
         .evidence(lines::command_line(text));
->>>>>>> see
     removal(draft, std::slice::from_ref(option), option.severity, &format!("without {text}"))
 }
 

@@ -5,7 +5,7 @@
 //! value at boot slows caches, memory and PCI Express on every part.
 
 use machine::Uncore;
-use setting::{Goal, Severity};
+use setting::{Evidence, Goal, Severity};
 
 use crate::context::Context;
 use crate::draft::Draft;
@@ -48,11 +48,11 @@ fn judge(capped: &[(&Uncore, u64, u64)], all: usize) -> Option<Draft> {
     let mut draft = Draft::new("uncore-max-frequency", Severity::Low, title)
         .values(now.to_string(), boot.to_string())
         .because(because);
-    for (domain, now, boot) in capped {
+    for (domain, _, _) in capped {
         let folder = format!("{FOLDER}/{}", domain.name);
         draft = draft
-            .evidence(format!("{folder}/max_freq_khz"), now.to_string())
-            .evidence(format!("{folder}/initial_max_freq_khz"), boot.to_string());
+            .evidence(Evidence::file(format!("{folder}/max_freq_khz")))
+            .evidence(Evidence::file(format!("{folder}/initial_max_freq_khz")));
     }
     let line = |(domain, _, boot): &(&Uncore, u64, u64)| {
         format!("echo {boot} > {FOLDER}/{}/max_freq_khz", domain.name)

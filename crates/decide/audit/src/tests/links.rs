@@ -175,13 +175,8 @@ fn redirects_matter_between_devices_of_one_switch() {
     machine.functions.push(made::bridge(0x02, PortKind::Upstream, None));
     for (port, device, class) in [(3, 0x60, (0x03, 0x02)), (4, 0x61, (0x01, 0x08))] {
         let mut bridge = made::bridge(port, PortKind::Downstream, Some(0x02));
-<<<<<<< HEAD
-        bridge.config.acs_redirect = Ok(Some((true, true)));
-        let mut endpoint = made::function(address(device), class, Some(0));
-=======
         bridge.config.acs_redirect = Ok(Some(AcsRedirect { requests: true, completions: true }));
-        let mut endpoint = made::function(device, class, Some(0));
->>>>>>> see
+        let mut endpoint = made::function(address(device), class, Some(0));
         endpoint.parent = Some(address(port));
         machine.functions.extend([bridge, endpoint]);
     }

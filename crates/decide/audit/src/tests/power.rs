@@ -28,18 +28,18 @@ fn with_driver(driver: &str, flag: &str) -> Machine {
 #[test]
 fn turbo_off_names_who_switched_it() {
     let id = "turbo-boost";
-    for (driver, flag, path, said) in [
-        ("intel_pstate", "ida", "/sys/devices/system/cpu/intel_pstate/no_turbo", "1"),
-        ("intel_cpufreq", "ida", "/sys/devices/system/cpu/intel_pstate/no_turbo", "1"),
-        ("amd-pstate-epp", "cpb", "/sys/devices/system/cpu/cpufreq/boost", "0"),
-        ("acpi-cpufreq", "ida", "/sys/devices/system/cpu/cpufreq/boost", "0"),
+    for (driver, flag, path) in [
+        ("intel_pstate", "ida", "/sys/devices/system/cpu/intel_pstate/no_turbo"),
+        ("intel_cpufreq", "ida", "/sys/devices/system/cpu/intel_pstate/no_turbo"),
+        ("amd-pstate-epp", "cpb", "/sys/devices/system/cpu/cpufreq/boost"),
+        ("acpi-cpufreq", "ida", "/sys/devices/system/cpu/cpufreq/boost"),
     ] {
         let mut machine = with_driver(driver, flag);
         assert_eq!(found(&machine, id, Goal::Throughput), [], "{driver}");
         machine.power.turbo = Ok(false);
         let finding = found(&machine, id, Goal::Throughput).remove(0);
         assert_eq!((finding.owner, finding.severity), (Owner::Os, Severity::Medium));
-        assert_eq!(finding.evidence[0], setting::Evidence::new(path, said), "{driver}");
+        assert_eq!(finding.evidence[0], setting::Evidence::file(path), "{driver}");
         assert!(finding.change.is_some_and(|change| change.reboot == Reboot::None));
         assert_eq!(found(&machine, id, Goal::Latency)[0].severity, Severity::Low);
         assert_eq!(found(&machine, id, Goal::Balanced), []);
