@@ -12,6 +12,7 @@ use setting::{Evidence, Form, Observation, Part, Scope, Setting, canonical};
 use units::{Cpu, CpuSet};
 
 use self::pattern::expand;
+use crate::parallel;
 
 /// Evidence is quoted up to here.
 const MAX_CONTENT: usize = 200;
@@ -20,11 +21,12 @@ const MAX_CONTENT: usize = 200;
 /// model or that have none are left to `decide`.
 pub fn observe(root: &dyn Root, machine: &Machine, settings: &[Setting]) -> Vec<Observation> {
     let devices = Devices::of(root, machine);
-    let seen = |setting: &Setting| {
+    let seen = |setting: &Setting| -> Option<Vec<Observation>> {
         let file = setting.observe.file.as_deref()?;
         Some(one(root, &devices, setting, file))
     };
-    settings.iter().filter_map(seen).flatten().collect()
+    let found = parallel::map(settings.iter().collect(), seen);
+    found.into_iter().flatten().flatten().collect()
 }
 
 /// What one device's file said.
