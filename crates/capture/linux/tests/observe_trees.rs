@@ -38,6 +38,7 @@ fn setting(scope: Scope, form: Form, file: &str) -> Setting {
         observe: Observe { file: Some(file.to_owned()), form, ..Observe::default() },
         values: Vec::new(),
         wanted: setting::Wanted::default(),
+        kept: setting::Wanted::default(),
         applies: setting::Applies::default(),
         trade_off: String::new(),
         effect: Vec::new(),

@@ -186,7 +186,7 @@ pub fn service(name: &str) -> Service {
     Service {
         name: name.to_owned(),
         running: Ok(true),
-        seen: None,
+        seen: Some(format!("/sys/fs/cgroup/system.slice/{name}.service")),
         enabled: Err(Why::Absent),
         configuration: None,
     }
