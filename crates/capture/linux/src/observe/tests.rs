@@ -16,6 +16,7 @@ fn setting(scope: Scope, form: Form, file: &str) -> Setting {
         observe: Observe { file: Some(file.to_owned()), form, ..Observe::default() },
         values: Vec::new(),
         wanted: Wanted::default(),
+        kept: Wanted::default(),
         applies: Applies::default(),
         trade_off: String::new(),
         effect: Vec::new(),
