@@ -28,6 +28,7 @@ mod gpu;
 mod host;
 mod irq;
 mod net;
+mod near;
 mod node;
 mod observe;
 mod parallel;
@@ -39,6 +40,7 @@ mod troubles;
 use machine::Machine;
 use root::Root;
 
+pub use near::{Asked, Part, site};
 pub use observe::observe;
 pub use troubles::Troubles;
 

@@ -10,6 +10,7 @@ pub(crate) mod function;
 pub(crate) mod identity;
 pub(crate) mod link;
 mod names;
+mod near;
 pub(crate) mod node;
 pub(crate) mod place;
 pub(crate) mod slot;
@@ -21,6 +22,7 @@ use root::Root;
 use units::PciAddress;
 
 pub(crate) use files::Files;
+pub(crate) use near::{add_interrupts, chain};
 pub(crate) use node::parse_node;
 pub(crate) use place::follow;
 
