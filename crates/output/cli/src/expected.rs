@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 
-use crate::args::Arguments;
+use crate::args::{self, Arguments};
 
 /// How a run ended, by the exit code that scripts see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,9 @@ impl From<Ended> for ExitCode {
         Self::from(ended as u8)
     }
 }
+
+/// The exit code of `exec` where nearside itself failed, as that of `env`.
+pub(crate) const EXEC_FAILED: u8 = 125;
 
 /// An error that a person can do something about.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +49,16 @@ pub(crate) enum Expected {
         /// What to do next.
         help: String,
     },
+    /// `exec` could not start its command.
+    #[error("{what}")]
+    NotStarted {
+        /// What failed, where, why.
+        what: String,
+        /// What to do next.
+        help: String,
+        /// 125, 126 or 127, as `env` has them.
+        code: u8,
+    },
     /// Nobody reads our output any more.
     #[error("the reader of the output has gone")]
     ClosedPipe,
@@ -63,13 +76,28 @@ impl Expected {
         Self::Precondition { what: what.into(), help: help.into() }
     }
 
+    /// The same error where the exit code would else be taken for that of a command.
+    pub(crate) fn in_exec(self) -> Self {
+        match self {
+            Self::Usage { what, help } | Self::Precondition { what, help } => {
+                Self::NotStarted { what, help, code: EXEC_FAILED }
+            }
+            other => other,
+        }
+    }
+
     /// Prints the error and gives its exit code.
     pub(crate) fn report(self) -> ExitCode {
         let (code, help) = match &self {
             Self::Usage { help, .. } => (2, help.as_str()),
             Self::Precondition { help, .. } => (4, help.as_str()),
+            Self::NotStarted { help, code, .. } => (*code, help.as_str()),
             Self::ClosedPipe => return ExitCode::SUCCESS,
-            Self::Arguments(error) if error.use_stderr() => return misused(error).report(),
+            Self::Arguments(error) if error.use_stderr() => {
+                let misused = misused(error);
+                let misused = if args::is_exec() { misused.in_exec() } else { misused };
+                return misused.report();
+            }
             Self::Arguments(error) => {
                 let shown = error.print().and_then(|()| std::io::stdout().flush());
                 return shown.map_or_else(|error| Self::from(error).report(), |()| 0.into());

@@ -38,7 +38,9 @@ impl Finder<'_> {
         }
         self.step(format!("{name} lies over {}", below.join(", ")));
         for lower in &below {
-            self.deeper(|finder| drop(finder.nic(lower)));
+            self.deeper(|finder| {
+                let _ = finder.nic(lower);
+            });
         }
     }
 
