@@ -140,12 +140,16 @@ fn avoid(site: &Site, ask: &Ask, cores: Vec<Core>, placement: &mut Placement) ->
     let mut busy: Vec<(u64, Cpu)> =
         cores.iter().filter(|core| is_busy(core)).map(|core| (load(core), core.name)).collect();
     busy.sort_unstable_by(|a, b| b.cmp(a));
-    let needed = ask.cores.map_or(1, |cores| cores.get() as usize);
-    let spare = cores.len().saturating_sub(needed);
+    let spare = match ask.cores {
+        Some(needed) => cores.len().saturating_sub(needed.get() as usize),
+        // Where every core serves some, the others that were to remain are none.
+        None if busy.len() == cores.len() => 0,
+        None => busy.len(),
+    };
     if busy.len() > spare {
         placement.doubts.push(format!(
-            "{} of {} cores serve the devices' interrupts, so that some of them are used all the \
-             same",
+            "{} of the {} cores near the devices serve their interrupts, so that some of those are \
+             used all the same",
             busy.len(),
             cores.len()
         ));
@@ -177,7 +181,8 @@ fn served(site: &Site, placement: &mut Placement) -> BTreeMap<Cpu, u64> {
             managed += 1;
             continue;
         }
-        let total = irq.counts.iter().map(|(_, count)| count).fold(0_u64, |a, b| a.saturating_add(*b));
+        let total =
+            irq.counts.iter().map(|(_, count)| count).fold(0_u64, |a, b| a.saturating_add(*b));
         let cpus = match irq.effective.as_ref().ok().filter(|cpus| !cpus.is_empty()) {
             Some(cpus) => cpus.clone(),
             // Where it goes now is not told: where it went is.
@@ -190,8 +195,8 @@ fn served(site: &Site, placement: &mut Placement) -> BTreeMap<Cpu, u64> {
     }
     if managed > 0 {
         placement.because.push(format!(
-            "{managed} interrupts are placed by the kernel and come to the CPU that asked for the \
-             I/O: they are not avoided"
+            "interrupts that the kernel places ({managed} of them) come to the CPU that asked for \
+             the I/O: they are not avoided"
         ));
     }
     if counts.is_empty() {

@@ -31,8 +31,14 @@ pub(crate) fn of(site: &Site) -> Result<Sides, Refusal> {
 fn side(machine: &Machine, end: &End) -> Result<Side, Refusal> {
     let device = end.device.clone();
     if machine.nodes.is_empty() {
-        let because = format!("{device}: the kernel shows no NUMA nodes, so that all CPUs are near");
-        return Ok(Side { device, nodes: CpuSet::new(), cpus: machine.cpus.online.clone(), because });
+        let because =
+            format!("{device}: the kernel shows no NUMA nodes, so that all CPUs are near");
+        return Ok(Side {
+            device,
+            nodes: CpuSet::new(),
+            cpus: machine.cpus.online.clone(),
+            because,
+        });
     }
     match end.node.and_then(|id| machine.nodes.iter().find(|node| node.id == id)) {
         Some(node) if node.cpus.is_empty() => by_distance(machine, device, node),
@@ -173,6 +179,7 @@ impl Sides {
 /// A reason of one device as that of several.
 fn plural(rest: &str) -> String {
     let rest = rest.replacen(" is on ", " are on ", 1);
-    rest.replace("above it", "above them").replace("local to it", "local to them")
+    rest.replace("above it", "above them")
+        .replace("local to it", "local to them")
         .replace("nearest to it", "nearest to them")
 }

@@ -34,11 +34,7 @@ pub(crate) fn set_memory(memory: &Memory) -> Result<(), Error> {
     };
     kernel::set_memory_policy(mode, &words(nodes)).map_err(refused)?;
     let left = set(&kernel::memory_policy().map_err(refused)?.1);
-    if left == *nodes {
-        Ok(())
-    } else {
-        Err(Error::MemoryNarrowed { nodes: nodes.clone(), left })
-    }
+    if left == *nodes { Ok(()) } else { Err(Error::MemoryNarrowed { nodes: nodes.clone(), left }) }
 }
 
 /// A kernel without NUMA has one memory, which is the local one.
@@ -96,7 +92,9 @@ mod tests {
             set_affinity(&one).unwrap();
             assert_eq!(set(&kernel::affinity().unwrap()), one);
             let absent = one.or(&list("65535"));
-            assert!(matches!(set_affinity(&absent), Err(Error::Narrowed { left, .. }) if left == one));
+            assert!(
+                matches!(set_affinity(&absent), Err(Error::Narrowed { left, .. }) if left == one)
+            );
             assert!(matches!(set_affinity(&list("65535")), Err(Error::Affinity { .. })));
             assert!(matches!(set_affinity(&CpuSet::new()), Err(Error::Affinity { .. })));
         });
@@ -113,11 +111,14 @@ mod tests {
             let nodes = list("0");
             for (policy, mode) in [(Policy::Bind, BIND), (Policy::Prefer, PREFERRED)] {
                 set_memory(&Memory { policy, nodes: nodes.clone() }).unwrap();
-                assert_eq!(kernel::memory_policy().unwrap(), (mode as i32, {
-                    let mut words = vec![0; 16];
-                    words[0] = 1;
-                    words
-                }));
+                assert_eq!(
+                    kernel::memory_policy().unwrap(),
+                    (mode as i32, {
+                        let mut words = vec![0; 16];
+                        words[0] = 1;
+                        words
+                    })
+                );
             }
             set_memory(&Memory { policy: Policy::Local, nodes: CpuSet::new() }).unwrap();
             let absent = Memory { policy: Policy::Bind, nodes: list("1023") };

@@ -245,10 +245,12 @@ pub(crate) struct Capture {
 
 /// Arguments of `exec`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  nearside exec --near nvme0n1,eth20 -- fio job.fio\n  nearside \
+#[command(
+    after_help = "Examples:\n  nearside exec --near nvme0n1,eth20 -- fio job.fio\n  nearside \
                         exec --near /srv/data --cores 8 --threads-per-core 1 -- postgres\n  nearside \
                         exec --near eth20 --print systemd\nThe exit code is the command's own; 125 \
-                        when nearside fails, 126 and 127 as with env.")]
+                        when nearside fails, 126 and 127 as with env."
+)]
 pub(crate) struct Exec {
     /// Drives, NICs, GPUs, PCI addresses, volumes, files, folders
     #[arg(long, value_name = "DEVICE|PATH", required = true)]

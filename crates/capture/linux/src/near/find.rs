@@ -80,7 +80,10 @@ impl<'a> Finder<'a> {
         if name.contains('/') {
             return self.node_name(name);
         }
-        self.block(name) || self.controller(name) || self.nic(name) || self.hardware(name)
+        self.block(name)
+            || self.controller(name)
+            || self.nic(name)
+            || self.hardware(name)
             || self.labelled(name)
     }
 

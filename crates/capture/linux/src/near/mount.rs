@@ -173,7 +173,9 @@ impl Finder<'_> {
             self.text(&format!("/sys/class/block/{name}/dm/name")).is_some_and(|name| name == label)
         };
         let mut names = self.list("/sys/class/block").into_iter();
-        names.find(|name| name.starts_with("dm-") && is_it(name)).unwrap_or_else(|| label.to_owned())
+        names
+            .find(|name| name.starts_with("dm-") && is_it(name))
+            .unwrap_or_else(|| label.to_owned())
     }
 
     /// What is written to an overlay goes to its upper folder.
@@ -185,9 +187,8 @@ impl Finder<'_> {
         };
         let held = holder(self.root, &folder, None);
         if held.is_none_or(|held| held == *mount) {
-            return self.dead_end(format!(
-                "the overlay's folder {folder} lies outside of this container"
-            ));
+            return self
+                .dead_end(format!("the overlay's folder {folder} lies outside of this container"));
         }
         self.step(format!("{path} is an overlay over {folder}"));
         self.deeper(|finder| finder.path(&folder, None, None));

@@ -18,7 +18,8 @@ impl Finder<'_> {
             return true;
         }
         let device = || self.root.link(&format!("{NET}/{name}/device")).ok();
-        let linked = || device().map(|target| crate::pci::follow(&format!("{NET}/{name}"), &target));
+        let linked =
+            || device().map(|target| crate::pci::follow(&format!("{NET}/{name}"), &target));
         if function_in(&path).is_some() {
             self.end(name, path);
         } else if let Some(path) = linked() {

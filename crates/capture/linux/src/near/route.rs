@@ -87,12 +87,8 @@ pub(crate) fn parse_v6(line: &str) -> Option<Route> {
     let (length, metric, flags) = (number(1)?, number(5)?, number(8)?);
     let interface = words.get(9).filter(|name| **name != "lo")?;
     let is_used = flags & UP != 0 && flags & REJECT == 0 && length <= 128;
-    let route = || Route {
-        network: network.into(),
-        length,
-        metric,
-        interface: (*interface).to_owned(),
-    };
+    let route =
+        || Route { network: network.into(), length, metric, interface: (*interface).to_owned() };
     is_used.then(route)
 }
 

@@ -215,8 +215,7 @@ impl Finder<'_> {
 
 /// The folder of the iSCSI session in a path without a PCI function.
 fn session(path: &str) -> Option<&str> {
-    let is_session =
-        |part: &&str| part.strip_prefix("session").is_some_and(is_number);
+    let is_session = |part: &&str| part.strip_prefix("session").is_some_and(is_number);
     let part = path.split('/').find(is_session)?;
     let end = path.find(&format!("/{part}/"))? + 1 + part.len();
     let has_function = crate::net::function_in(path).is_some();

@@ -45,13 +45,21 @@ pub(crate) fn add_interrupts(root: &dyn Root, function: &mut Function) {
     function.irqs = seen.irqs;
 }
 
-fn read(root: &dyn Root, address: PciAddress, path: &str) -> (Function, machine::Fact<units::NodeId>) {
+fn read(
+    root: &dyn Root,
+    address: PciAddress,
+    path: &str,
+) -> (Function, machine::Fact<units::NodeId>) {
     let entry = format!("{}/{address}", place::DEVICES);
     // A tree that lacks the link may have told the place in the device's own path.
     let place = root.link(&entry).map(|target| place::parse(&target)).unwrap_or_else(|_| {
         let end = path.find(&address.to_string()).map(|at| at + address.to_string().len());
-        let folder = end.and_then(|end| path.get(..end)).filter(|_| path.starts_with("/sys/devices"));
-        folder.map_or_else(|| place::Place { path: entry.clone(), ..Default::default() }, place::parse)
+        let folder =
+            end.and_then(|end| path.get(..end)).filter(|_| path.starts_with("/sys/devices"));
+        folder.map_or_else(
+            || place::Place { path: entry.clone(), ..Default::default() },
+            place::parse,
+        )
     });
     let mut function = Function::new(address);
     function.parent = place.parent.filter(|parent| *parent != address);

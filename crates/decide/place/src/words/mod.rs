@@ -55,7 +55,9 @@ fn numactl(placement: &Placement, command: &str) -> String {
 fn taskset(placement: &Placement, command: &str) -> String {
     let mut text = String::new();
     if placement.memory.policy != Policy::Local {
-        text.push_str("# taskset knows no memory: pages come from the node of the CPU that first\n");
+        text.push_str(
+            "# taskset knows no memory: pages come from the node of the CPU that first\n",
+        );
         text.push_str("# writes to them while it has some, and from others after that\n");
     }
     text + &format!("taskset --cpu-list {} {command}\n", placement.cpus)
@@ -82,7 +84,9 @@ fn systemd(placement: &Placement) -> String {
         Policy::Local => "NUMAPolicy=local\n".to_owned(),
     };
     text.push_str(&policy);
-    text.push_str("# to hold for children that choose CPUs or nodes themselves, too (cgroup v2):\n");
+    text.push_str(
+        "# to hold for children that choose CPUs or nodes themselves, too (cgroup v2):\n",
+    );
     text.push_str(&format!("#AllowedCPUs={cpus}\n"));
     if memory.policy == Policy::Bind {
         text.push_str(&format!("#AllowedMemoryNodes={}\n", memory.nodes));
@@ -135,15 +139,30 @@ mod tests {
     #[test]
     fn each_dialect_says_the_same() {
         let cases = [
-            (Dialect::Numactl, Policy::Bind, "1", "numactl --physcpubind=2,6,34 --membind=1 -- fio job"),
-            (Dialect::Numactl, Policy::Prefer, "1", "numactl --physcpubind=2,6,34 --preferred=1 -- fio job"),
+            (
+                Dialect::Numactl,
+                Policy::Bind,
+                "1",
+                "numactl --physcpubind=2,6,34 --membind=1 -- fio job",
+            ),
+            (
+                Dialect::Numactl,
+                Policy::Prefer,
+                "1",
+                "numactl --physcpubind=2,6,34 --preferred=1 -- fio job",
+            ),
             (
                 Dialect::Numactl,
                 Policy::Prefer,
                 "0-1",
                 "numactl --physcpubind=2,6,34 --preferred-many=0-1 -- fio job",
             ),
-            (Dialect::Numactl, Policy::Local, "", "numactl --physcpubind=2,6,34 --localalloc -- fio job"),
+            (
+                Dialect::Numactl,
+                Policy::Local,
+                "",
+                "numactl --physcpubind=2,6,34 --localalloc -- fio job",
+            ),
             (Dialect::Taskset, Policy::Bind, "1", "taskset --cpu-list 2,6,34 fio job"),
             (
                 Dialect::Systemd,
@@ -151,7 +170,12 @@ mod tests {
                 "0-1",
                 "[Service]\nCPUAffinity=2,6,34\nNUMAPolicy=bind\nNUMAMask=0-1",
             ),
-            (Dialect::Systemd, Policy::Prefer, "0-1", "[Service]\nCPUAffinity=2,6,34\nNUMAPolicy=local"),
+            (
+                Dialect::Systemd,
+                Policy::Prefer,
+                "0-1",
+                "[Service]\nCPUAffinity=2,6,34\nNUMAPolicy=local",
+            ),
             (
                 Dialect::Docker,
                 Policy::Bind,

@@ -13,7 +13,8 @@ pub use audit::{
     Audit, AuditChange, AuditEffect, AuditEvidence, AuditFinding, AuditSetting, audit,
 };
 pub use placement::{
-    PlacementDevice, PlacementDocument, PlacementLeftOut, PlacementMemory, PlacementTarget, placement,
+    PlacementDevice, PlacementDocument, PlacementLeftOut, PlacementMemory, PlacementTarget,
+    placement,
 };
 pub use topology::{
     Cache, Controller, CpuSets, Drive, Function, FunctionNames, Gpu, Host, Interrupt, Lanes, Link,

@@ -49,7 +49,10 @@ fn refuse_early(common: &Common, exec: &Exec, is_shown: bool) -> Result<(), Expe
         }
         _ if only_shown => {
             let what = "a captured machine cannot run a command";
-            Err(Expected::usage(what, "add --print numactl (or another) or --json, or leave --from"))
+            Err(Expected::usage(
+                what,
+                "add --print numactl (or another) or --json, or leave --from",
+            ))
         }
         _ if exec.command.is_empty() && !is_shown => {
             let what = "no command is named";
@@ -91,9 +94,7 @@ fn ask(exec: &Exec) -> Ask {
 /// Only now is the whole machine read: for the names that there are.
 fn explain(root: &dyn Root, lost: Lost) -> Expected {
     match lost.why {
-        LostWhy::NoSuchName => {
-            report::UnknownDevice::of(&linux::read(root), &lost.asked).into()
-        }
+        LostWhy::NoSuchName => report::UnknownDevice::of(&linux::read(root), &lost.asked).into(),
         LostWhy::NoDevice(_) => {
             let help = "name the drive, NIC or GPU itself: `nearside topology` shows them";
             Expected::precondition(lost.to_string(), help)
