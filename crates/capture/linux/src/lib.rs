@@ -40,7 +40,7 @@ mod troubles;
 use machine::Machine;
 use root::Root;
 
-pub use near::{Asked, Part, site};
+pub use near::{Addresses, Asked, Part, ask_places, site};
 pub use observe::observe;
 pub use troubles::Troubles;
 

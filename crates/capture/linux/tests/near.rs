@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use machine::{Drive, End, Irq, Machine, NicKind, Site};
-use nearside_linux::{Asked, Part, site};
+use nearside_linux::{Addresses, Asked, Part, site};
 use root::{DirRoot, Root};
 use support::{Capture, Failed, Need, failed, lab_captures, tree_captures, trial};
 use units::NodeId;
@@ -75,7 +75,7 @@ fn named(names: impl Iterator<Item = String>) -> Vec<Asked> {
 
 fn ends(root: &dyn Root, name: &str) -> Result<Vec<End>, Failed> {
     let asked = [Asked::Name(name.to_owned())];
-    let site = site(root, &asked, &[]).map_err(failed)?;
+    let site = site(root, Addresses::Kept, &asked, &[]).map_err(failed)?;
     Ok(site.targets.into_iter().flat_map(|target| target.ends).collect())
 }
 
@@ -84,7 +84,7 @@ fn functions(ends: &[End]) -> BTreeSet<units::PciAddress> {
 }
 
 fn sets_are_the_same(root: &dyn Root, whole: &Machine) -> Result<(), Failed> {
-    let part: Site = site(root, &[], &[Part::Cores]).map_err(failed)?;
+    let part: Site = site(root, Addresses::Kept, &[], &[Part::Cores]).map_err(failed)?;
     let (part, cpus) = (part.machine, &whole.cpus);
     same("online", &part.cpus.online, &cpus.online)?;
     same("allowed", &part.cpus.allowed, &cpus.allowed)?;
@@ -99,7 +99,8 @@ fn sets_are_the_same(root: &dyn Root, whole: &Machine) -> Result<(), Failed> {
 /// All functions at once: their node, how it is known, their CPUs; and the interrupts of each.
 fn functions_are_the_same(root: &dyn Root, whole: &Machine) -> Result<(), Failed> {
     let asked = named(whole.functions.iter().map(|function| function.address.to_string()));
-    let part = site(root, &asked, &[Part::Interrupts, Part::Cores]).map_err(failed)?;
+    let part =
+        site(root, Addresses::Kept, &asked, &[Part::Interrupts, Part::Cores]).map_err(failed)?;
     same("functions", part.targets.len(), whole.functions.len())?;
     for (target, function) in part.targets.iter().zip(&whole.functions) {
         let [end] = target.ends.as_slice() else { return Err(failed(&target.asked)) };
@@ -157,7 +158,7 @@ fn drives_are_where_they_are(root: &dyn Root, whole: &Machine) -> Result<(), Fai
 fn nics_are_where_they_are(root: &dyn Root, whole: &Machine) -> Result<(), Failed> {
     for nic in &whole.nics {
         let asked = [Asked::Name(nic.name.clone())];
-        let found = site(root, &asked, &[]);
+        let found = site(root, Addresses::Kept, &asked, &[]);
         let mut wanted = BTreeSet::new();
         cards(whole, &nic.name, &mut BTreeSet::new(), &mut wanted);
         match found {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use machine::{Lost, LostWhy};
 use root::Root;
 
-use super::Asked;
+use super::{Addresses, Asked};
 use crate::pci::follow;
 
 /// Things met after which a way is given up: more than any server has drives.
@@ -28,6 +28,7 @@ pub(super) struct Found {
 /// Goes from a name to the devices below it.
 pub(super) struct Finder<'a> {
     pub(super) root: &'a dyn Root,
+    pub(super) addresses: Addresses,
     ends: Vec<Found>,
     way: Vec<String>,
     /// Why some ways ended without a device.
@@ -42,10 +43,12 @@ impl<'a> Finder<'a> {
     /// The devices below what was named, and the steps to them.
     pub(super) fn find(
         root: &'a dyn Root,
+        addresses: Addresses,
         asked: &Asked,
     ) -> Result<(Vec<Found>, Vec<String>), Lost> {
         let mut finder = Self {
             root,
+            addresses,
             ends: Vec::new(),
             way: Vec::new(),
             dead: Vec::new(),

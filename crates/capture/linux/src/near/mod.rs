@@ -64,18 +64,32 @@ pub enum Part {
     Interrupts,
 }
 
+/// Whether the addresses of the tree are those of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addresses {
+    /// They are: routes lead where they did.
+    Kept,
+    /// A capture replaced each by another, so that an address is in no network of its own.
+    Redacted,
+}
+
 /// Reads what is around the devices named.
 ///
 /// # Errors
 /// The first name that leads to no device.
-pub fn site(root: &dyn Root, asked: &[Asked], parts: &[Part]) -> Result<Site, Lost> {
+pub fn site(
+    root: &dyn Root,
+    addresses: Addresses,
+    asked: &[Asked],
+    parts: &[Part],
+) -> Result<Site, Lost> {
     let mut troubles = Troubles::default();
     let mut cpus = cpu::sets(root, &mut troubles);
     let nodes = node::near(root, &cpus, &mut troubles);
     let mut functions = BTreeMap::new();
     let mut targets = Vec::new();
     for asked in asked {
-        let (found, way) = Finder::find(root, asked)?;
+        let (found, way) = Finder::find(root, addresses, asked)?;
         let mut ends = Vec::new();
         for found in found {
             ends.push(end(root, found, &nodes, &mut functions, &mut troubles));
@@ -104,6 +118,22 @@ pub fn site(root: &dyn Root, asked: &[Asked], parts: &[Part]) -> Result<Site, Lo
     let memory_allowed = memory_allowed(root);
     let machine = Machine { cpus, nodes, functions, caches, irqs, unknown, ..Machine::default() };
     Ok(Site { machine, targets, memory_allowed })
+}
+
+/// Asks of every name what [`site`] would, for a recorder that is to answer it later.
+pub fn ask_places<'n>(root: &dyn Root, names: impl Iterator<Item = &'n str>) {
+    let mut troubles = Troubles::default();
+    let cpus = cpu::sets(root, &mut troubles);
+    let nodes = node::near(root, &cpus, &mut troubles);
+    let mut functions = BTreeMap::new();
+    for name in names {
+        // A way that ended without a device was asked, too.
+        let found = Finder::find(root, Addresses::Kept, &Asked::Name(name.to_owned()));
+        for found in found.map(|(found, _)| found).unwrap_or_default() {
+            end(root, found, &nodes, &mut functions, &mut troubles);
+        }
+    }
+    let _ = memory_allowed(root);
 }
 
 impl Asked {

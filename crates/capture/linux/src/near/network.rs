@@ -3,6 +3,7 @@
 
 use core::net::IpAddr;
 
+use super::Addresses;
 use super::find::Finder;
 use super::route;
 use crate::net::function_in;
@@ -82,6 +83,11 @@ impl Finder<'_> {
         };
         if address.is_loopback() {
             return self.dead_end(format!("{address} is this machine itself"));
+        }
+        if self.addresses == Addresses::Redacted {
+            return self.dead_end(
+                "the addresses of this capture are redacted: no route can be told from them",
+            );
         }
         match route::interface(self.root, address) {
             Some(nic) => {

@@ -53,12 +53,12 @@ fn nic(root: &mut MemoryRoot, name: &str, bus: &str) {
 }
 
 fn named(root: &MemoryRoot, name: &str) -> Result<Site, Lost> {
-    site(root, &[Asked::Name(name.to_owned())], &[])
+    site(root, Addresses::Kept, &[Asked::Name(name.to_owned())], &[])
 }
 
 fn path(root: &MemoryRoot, path: &str) -> Result<Site, Lost> {
     let (name, path) = (path.to_owned(), path.to_owned());
-    site(root, &[Asked::Path { name, path, number: None, mount: None }], &[])
+    site(root, Addresses::Kept, &[Asked::Path { name, path, number: None, mount: None }], &[])
 }
 
 /// `sda 0, sdb 1`: devices with their nodes.
@@ -204,6 +204,9 @@ fn iscsi_is_near_the_nic_that_carries_it() {
             "192.168.20.9\n",
         );
     assert_eq!(found(named(&root, "sdc")), "eth20 1 likely");
+    let asked = [Asked::Name("sdc".to_owned())];
+    let redacted = found(site(&root, Addresses::Redacted, &asked, &[]));
+    assert!(redacted.ends_with("no route can be told from them"), "{redacted}");
 }
 
 #[test]
@@ -278,7 +281,7 @@ fn the_file_systems_own_word_comes_before_the_table() {
         number: Some(number.to_owned()),
         mount,
     };
-    let found = |number, mount| found(site(&root, &[asked(number, mount)], &[]));
+    let found = |number, mount| found(site(&root, Addresses::Kept, &[asked(number, mount)], &[]));
     assert_eq!(found("8:16", None), "sdb 1");
     // A number of no device: the mount tells, and without its id the last one of that place.
     assert_eq!(found("0:99", Some(24)), "sda 0");
@@ -306,7 +309,7 @@ fn nodes_of_memory_are_those_that_the_process_may_use() {
         .file("/proc/self/cgroup", "0::/job\n")
         .file("/proc/self/mountinfo", "29 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
         .file("/sys/fs/cgroup/job/cpuset.mems.effective", "1\n");
-    let site = site(&root, &[], &[]).unwrap();
+    let site = site(&root, Addresses::Kept, &[], &[]).unwrap();
     assert_eq!(site.memory_allowed, CpuSet::from_list("1").map_err(|_| machine::Why::Absent));
 }
 

@@ -8,7 +8,7 @@ mod named;
 
 use std::ffi::OsString;
 
-use linux::{Asked, Part};
+use linux::{Addresses, Asked, Part};
 use machine::{Lost, LostWhy, Site};
 use place::words::Dialect;
 use place::{Ask, Interrupts, Placement, Policy};
@@ -30,12 +30,14 @@ fn placed(common: &Common, exec: &Exec) -> Result<Ended, Expected> {
     if is_shown {
         let source = source::open(common)?;
         let asked = named::all(&exec.near, source.kind)?;
-        let (site, placement) = place(&*source.root, &asked, exec)?;
+        let is_redacted = source.about.as_ref().is_some_and(|about| about.redacted);
+        let addresses = if is_redacted { Addresses::Redacted } else { Addresses::Kept };
+        let (site, placement) = place(&*source.root, addresses, &asked, exec)?;
         return show(common, exec, &site, &placement);
     }
     let live = source::live()?;
     let asked = named::all(&exec.near, source::Kind::Live)?;
-    let (_, placement) = place(&live, &asked, exec)?;
+    let (_, placement) = place(&live, Addresses::Kept, &asked, exec)?;
     tell(&placement);
     start(&live, exec, &placement)
 }
@@ -62,7 +64,12 @@ fn refuse_early(common: &Common, exec: &Exec, is_shown: bool) -> Result<(), Expe
     }
 }
 
-fn place(root: &dyn Root, asked: &[Asked], exec: &Exec) -> Result<(Site, Placement), Expected> {
+fn place(
+    root: &dyn Root,
+    addresses: Addresses,
+    asked: &[Asked],
+    exec: &Exec,
+) -> Result<(Site, Placement), Expected> {
     let ask = ask(exec);
     let mut parts = Vec::new();
     if ask.cores.is_some() || ask.threads_per_core.is_some() || exec.avoid_irqs {
@@ -71,7 +78,7 @@ fn place(root: &dyn Root, asked: &[Asked], exec: &Exec) -> Result<(Site, Placeme
     if exec.avoid_irqs {
         parts.push(Part::Interrupts);
     }
-    let site = linux::site(root, asked, &parts).map_err(|lost| explain(root, lost))?;
+    let site = linux::site(root, addresses, asked, &parts).map_err(|lost| explain(root, lost))?;
     let placement = place::place(&site, &ask)
         .map_err(|refusal| Expected::precondition(refusal.to_string(), refusal.help()))?;
     Ok((site, placement))
