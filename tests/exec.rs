@@ -187,7 +187,13 @@ fn on_every_node(from: &str) -> Result<(), Failed> {
     let usable = usable.minus(&list(&sets["isolated"]).map_err(failed)?);
     let nodes = topology["nodes"].as_array().cloned().unwrap_or_default();
     let drives = topology["drives"].as_array().cloned().unwrap_or_default();
-    let places = drives.iter().map(|drive| (&drive["name"], &drive["controllers"][0]["node"]));
+    // A drive with paths on two nodes gets both.
+    let single =
+        |drive: &&serde_json::Value| drive["controllers"].as_array().is_some_and(|c| c.len() == 1);
+    let places = drives
+        .iter()
+        .filter(single)
+        .map(|drive| (&drive["name"], &drive["controllers"][0]["node"]));
     let nics = topology["nics"].as_array().cloned().unwrap_or_default();
     let places = places.chain(nics.iter().map(|nic| (&nic["name"], &nic["node"])));
     // The machine is read anew for each, so that a few of each kind are enough.

@@ -30,7 +30,11 @@ pub fn draw(placement: &Placement, style: &Style) -> String {
 fn several(role: Role, label: &str, texts: &[String], columns: usize) -> Vec<Line> {
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
     let lines = labels.zip(texts);
-    lines.flat_map(|(label, text)| field_in(role, label, text, LABEL, columns)).collect()
+    // Names of volumes and files come from whoever made them.
+    let drawn = |(label, text): (&str, &String)| {
+        field_in(role, label, &text::harmless(text), LABEL, columns)
+    };
+    lines.flat_map(drawn).collect()
 }
 
 fn memory(memory: &Memory) -> String {

@@ -40,18 +40,20 @@ pub(crate) fn read(root: &dyn Root, troubles: &mut Troubles) -> Cpus {
     }
 }
 
-/// The sets alone, for a placement; threads are read by [`read_threads`].
+/// The sets that a placement needs; threads are read by [`read_threads`].
 pub(crate) fn sets(root: &dyn Root, troubles: &mut Troubles) -> Cpus {
     let dir = Dir::new(root, FOLDER);
     let Some(online) = dir.parse::<CpuSet>("online").ok().filter(|set| !set.is_empty()) else {
         return read(root, troubles);
     };
-    let set = |name| dir.parse::<CpuSet>(name).unwrap_or_default();
+    // The kernel keeps a living process' affinity within its cpuset, and a table of mounts is long
+    // on a host of containers.
+    let asked = root.ask(&Question::Affinity).ok();
+    let asked = asked.and_then(|json| serde_json::from_str::<CpuSet>(&json).ok());
+    let asked = asked.map(|set| set.and(&online)).filter(|set| !set.is_empty());
     Cpus {
-        offline: set("present").minus(&online),
-        allowed: allowed(root, &online),
-        isolated: set("isolated"),
-        nohz_full: set("nohz_full"),
+        allowed: asked.unwrap_or_else(|| allowed(root, &online)),
+        isolated: dir.parse("isolated").unwrap_or_default(),
         online,
         ..Cpus::default()
     }

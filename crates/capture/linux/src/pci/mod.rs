@@ -50,9 +50,8 @@ pub(crate) fn read(root: &dyn Root, nodes: &[Node], troubles: &mut Troubles) -> 
     node::infer(root, &mut functions, &own, nodes, troubles);
     slot::read(root, &mut functions);
     slot::name_from_firmware(&mut functions, &crate::dmi::slots(root));
-    let mut known = names::Known::default();
     for function in &mut functions {
-        function.names = known.names(function);
+        function.names = names::of(function);
     }
     functions
 }
