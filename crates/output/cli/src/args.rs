@@ -368,10 +368,15 @@ pub(crate) fn parse() -> Result<Arguments, Expected> {
     Ok(Arguments::try_parse()?)
 }
 
-/// Whether `exec` was typed: its failures have exit codes of their own.
-pub(crate) fn is_exec() -> bool {
+/// The verb that was typed, as far as one can be told from words that do not parse.
+pub(crate) fn typed_verb() -> Option<String> {
     let command = <Arguments as clap::CommandFactory>::command();
     let is_verb = |word: &String| command.find_subcommand(word).is_some();
     let mut words = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
-    words.find(is_verb).is_some_and(|verb| verb == "exec")
+    words.find(is_verb)
+}
+
+/// Whether `exec` was typed: its failures have an exit code of their own.
+pub(crate) fn is_exec() -> bool {
+    typed_verb().is_some_and(|verb| verb == "exec")
 }

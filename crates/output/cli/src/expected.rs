@@ -6,10 +6,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap::error::ErrorKind;
 
-use crate::args::{self, Arguments};
+use crate::args;
 
 /// How a run ended, by the exit code that scripts see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,13 +141,8 @@ fn misused(error: &clap::Error) -> Expected {
 /// Without one it is the verb that was typed.
 fn command_in(text: &str) -> String {
     let Some(usage) = text.lines().find_map(|line| line.strip_prefix("Usage: ")) else {
-        let command = Arguments::command();
-        let is_verb = |word: &String| command.find_subcommand(word).is_some();
-        let typed = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
-        return std::iter::once("nearside".to_owned())
-            .chain({ typed }.find(is_verb))
-            .collect::<Vec<_>>()
-            .join(" ");
+        let words = std::iter::once("nearside".to_owned()).chain(args::typed_verb());
+        return words.collect::<Vec<_>>().join(" ");
     };
     let is_verb = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase());
     let verbs: Vec<_> = usage.split_whitespace().skip(1).take_while(is_verb).collect();
