@@ -9,9 +9,12 @@ use std::process::{Command, Output, Stdio};
 use support::{Capture, Failed, Need, Trial, failed, lab_captures, trial};
 use units::CpuSet;
 
+/// What is tried near a device of this machine.
+type Body = fn(&str) -> Result<(), Failed>;
+
 fn main() {
     let mut trials = Vec::new();
-    let live: [(&str, &[Need], fn(&str) -> Result<(), Failed>); 5] = [
+    let live: [(&str, &[Need], Body); 5] = [
         ("the_child_sees_what_numactl_gives", &[Need::Tool("numactl")], as_numactl),
         ("the_printed_line_gives_the_same", &[Need::Tool("numactl")], printed_line),
         ("exit_codes_are_the_commands_own", &[], exit_codes),

@@ -186,7 +186,7 @@ fn near(targets: &[Target], nodes: &[Node]) -> Option<CpuSet> {
     Some(near)
 }
 
-/// `Mems_allowed_list:	0-1` of /proc/self/status; in a copied tree the cpuset's nodes.
+/// `Mems_allowed_list: 0-1` of /proc/self/status; in a copied tree the cpuset's nodes.
 fn memory_allowed(root: &dyn Root) -> Fact<CpuSet> {
     let status = text(root, "/proc/self/status");
     let told = status.as_deref().ok().and_then(memory_of_status);

@@ -51,22 +51,23 @@ fn read(
     path: &str,
 ) -> (Function, machine::Fact<units::NodeId>) {
     let entry = format!("{}/{address}", place::DEVICES);
-    // A tree that lacks the link may have told the place in the device's own path.
-    let place = root.link(&entry).map(|target| place::parse(&target)).unwrap_or_else(|_| {
-        let end = path.find(&address.to_string()).map(|at| at + address.to_string().len());
-        let folder =
-            end.and_then(|end| path.get(..end)).filter(|_| path.starts_with("/sys/devices"));
-        folder.map_or_else(
-            || place::Place { path: entry.clone(), ..Default::default() },
-            place::parse,
-        )
-    });
+    let place = match root.link(&entry) {
+        Ok(target) => place::parse(&target),
+        Err(_) => place_in(path, &address.to_string())
+            .unwrap_or_else(|| place::Place { path: entry, ..place::Place::default() }),
+    };
     let mut function = Function::new(address);
     function.parent = place.parent.filter(|parent| *parent != address);
     function.root = place.root;
     let dir = Dir::new(root, place.path);
     function.local_cpus = node::local_cpus(&dir).unwrap_or_default();
     (function, dir.text("numa_node").and_then(|text| node::parse_node(&text)))
+}
+
+/// A tree that lacks the link may have told the place in the device's own path.
+fn place_in(path: &str, address: &str) -> Option<place::Place> {
+    let end = path.find(address)? + address.len();
+    path.get(..end).filter(|path| path.starts_with("/sys/devices/")).map(place::parse)
 }
 
 fn lowest(path: &str) -> Option<PciAddress> {
