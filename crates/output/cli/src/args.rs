@@ -7,8 +7,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::expected::Expected;
-
 /// Keeps I/O on the near side of a NUMA machine.
 #[derive(Debug, Parser)]
 #[command(
@@ -364,8 +362,8 @@ pub(crate) enum Generate {
 }
 
 /// Reads the command line.
-pub(crate) fn parse() -> Result<Arguments, Expected> {
-    Ok(Arguments::try_parse()?)
+pub(crate) fn parse() -> Result<Arguments, clap::Error> {
+    Arguments::try_parse()
 }
 
 /// The verb that was typed, as far as one can be told from words that do not parse.
