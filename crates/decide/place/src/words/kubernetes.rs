@@ -33,7 +33,7 @@ pub(super) fn write(placement: &Placement) -> String {
              # node of the CPU that first writes to them.\n",
         );
     }
-    text + &kubelet(policy, memory.policy) + &pod(n, whole_cores(placement))
+    text + &kubelet(policy, placement) + &pod(n)
 }
 
 fn nodes_text(placement: &Placement) -> String {
@@ -47,22 +47,26 @@ fn whole_cores(placement: &Placement) -> bool {
     first > 1 && placement.cores.iter().all(|core| core.len() == first)
 }
 
-fn kubelet(policy: &str, memory: Policy) -> String {
-    let bound = "memoryManagerPolicy: Static   # and reservedMemory of each node\n";
-    format!(
-        "---\n# the node's kubelet, /var/lib/kubelet/config.yaml\ncpuManagerPolicy: static\n\
-         cpuManagerPolicyOptions: {{full-pcpus-only: \"true\"}}\n\
-         topologyManagerPolicy: {policy}\n{}",
-        if memory == Policy::Bind { bound } else { "" }
-    )
+fn kubelet(policy: &str, placement: &Placement) -> String {
+    let mut text = String::from(
+        "---\n# the node's kubelet, /var/lib/kubelet/config.yaml\ncpuManagerPolicy: static\n",
+    );
+    // A pod whose number is none of whole cores would be refused.
+    if whole_cores(placement) {
+        text.push_str("cpuManagerPolicyOptions: {full-pcpus-only: \"true\"}   # whole cores\n");
+    }
+    text.push_str(&format!("topologyManagerPolicy: {policy}\n"));
+    if placement.memory.policy == Policy::Bind {
+        text.push_str("memoryManagerPolicy: Static   # and reservedMemory of each node\n");
+    }
+    text
 }
 
 /// Requests equal limits and CPUs are whole: the pod is Guaranteed, and its CPUs are its own.
-fn pod(cpus: usize, whole: bool) -> String {
-    let cores = if whole { "   # whole cores, by full-pcpus-only" } else { "" };
+fn pod(cpus: usize) -> String {
     format!(
         "---\n# the container; AMOUNT and the device's resource are yours to fill in\nresources:\n  \
-         requests: &all\n    cpu: \"{cpus}\"{cores}\n    memory: AMOUNT\n    VENDOR/DEVICE: \"1\"\n  \
+         requests: &all\n    cpu: \"{cpus}\"\n    memory: AMOUNT\n    VENDOR/DEVICE: \"1\"\n  \
          limits: *all\n"
     )
 }
