@@ -47,6 +47,7 @@ fn setting(scope: Scope, form: Form, file: &str) -> Setting {
         conflicts: Vec::new(),
         after: Vec::new(),
         vendors: Vec::new(),
+        kept: setting::Wanted::default(),
     }
 }
 

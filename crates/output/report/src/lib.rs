@@ -27,6 +27,7 @@ mod marks;
 mod names;
 pub mod near;
 pub mod path;
+pub mod placement;
 pub mod screen;
 mod style;
 pub mod svg;

@@ -25,6 +25,7 @@ fn setting(scope: Scope, form: Form, file: &str) -> Setting {
         conflicts: Vec::new(),
         after: Vec::new(),
         vendors: Vec::new(),
+        kept: setting::Wanted::default(),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod audit;
 mod capture;
+mod exec;
 mod explain;
 mod generate;
 mod screen;
@@ -20,6 +21,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended, Expected> {
         Some(Verb::Audit(audit)) => audit::run(common, audit),
         Some(Verb::Explain(explain)) => explain::run(common, explain),
         Some(Verb::Capture(capture)) => capture::run(common, capture),
+        Some(Verb::Exec(exec)) => exec::run(common, exec),
         Some(Verb::Generate(generate)) => generate::run(generate),
     }
 }
