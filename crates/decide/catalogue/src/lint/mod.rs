@@ -7,6 +7,7 @@ mod links;
 mod observe;
 mod text;
 mod wish;
+mod write;
 
 use setting::Setting;
 
@@ -20,4 +21,5 @@ pub(crate) fn entry(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>
     text::check(setting, origin, out);
     observe::check(setting, origin, out);
     wish::check(setting, origin, out);
+    write::check(setting, origin, out);
 }
