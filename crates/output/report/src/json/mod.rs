@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The JSON documents that other programs build on: `topology/1`, `audit/1`, and their schemas.
+//! The JSON documents that other programs build on: `topology/1`, `audit/1`, `plan/1`, and their schemas.
 //!
 //! The types here are the formats. They are apart from the model on purpose: the model may change,
 //! a field of a document may only be added. A value that is unknown is `null`, never zero.
 
 mod audit;
+mod plan;
 mod topology;
 
 pub use audit::{
     Audit, AuditChange, AuditEffect, AuditEvidence, AuditFinding, AuditSetting, audit,
 };
+pub use plan::{Plan, PlanChange, PlanDevice, PlanEqual, PlanLeft, plan};
 pub use topology::{
     Cache, Controller, CpuSets, Drive, Function, FunctionNames, Gpu, Host, Interrupt, Lanes, Link,
     Nic, Node, Package, Smt, SubNuma, Topology, Unknown, topology,
@@ -20,6 +22,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
     vec![
         ("topology-1.json", schema_text(&schema::<Topology>())),
         ("audit-1.json", schema_text(&schema::<Audit>())),
+        ("plan-1.json", schema_text(&schema::<Plan>())),
     ]
 }
 
