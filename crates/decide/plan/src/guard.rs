@@ -4,13 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use machine::{DriveKind, Machine, NicKind};
+use machine::{Carries, DriveKind, Machine, NicKind};
 use setting::LeftWhy;
 
 use crate::draft::{Draft, Work};
-
-/// Services whose nodes declare each other dead within seconds.
-const HEARTBEATS: [&str; 4] = ["corosync", "keepalived", "pacemaker", "heartbeat"];
 
 /// Options of the command line that put the root on the network
 /// (Documentation/admin-guide/nfs/nfsroot.rst; dracut.cmdline(7)).
@@ -33,28 +30,43 @@ pub(crate) fn lock_out(work: &Work<'_>, draft: &mut Draft) {
 }
 
 /// Network devices that must not lose their link, each with the reason.
+///
+/// What carries something is told by the live machine and by captures of it. Where it is not told,
+/// each device in use may.
 fn guarded(work: &Work<'_>) -> BTreeMap<String, String> {
     let machine = work.machine();
     let mut reasons = BTreeMap::new();
     for name in &work.request.carries {
-        guard(machine, name, "carries the login", &mut reasons);
+        guard(machine, name, "was named as one that must not lose it", &mut reasons);
     }
-    let is_unknown = work.request.carries.is_empty();
-    let heartbeat = heartbeat(machine);
+    for (name, what) in &machine.carriers {
+        if let Some(what) = what.first() {
+            guard(machine, name, carries(*what), &mut reasons);
+        }
+    }
+    let is_unknown = reasons.is_empty();
     let root = network_root(machine);
-    for nic in &machine.nics {
+    for nic in machine.nics.iter().filter(|nic| nic.in_use) {
         let is_shared = matches!(nic.kind, NicKind::Bond | NicKind::Bridge | NicKind::Vlan);
-        let reason = match () {
-            () if !nic.in_use => continue,
-            () if root.is_some() => root.clone().unwrap_or_default(),
-            () if heartbeat.is_some() => heartbeat.clone().unwrap_or_default(),
-            () if is_unknown => "is in use and may carry the login".to_owned(),
-            () if is_shared => format!("carries {}, which others may watch", nic.name),
-            () => continue,
+        let reason = match &root {
+            Some(root) => root.clone(),
+            None if is_unknown => "is in use and may carry the login".to_owned(),
+            None if is_shared => format!("carries {}, which others may watch", nic.name),
+            None => continue,
         };
         guard(machine, &nic.name, &reason, &mut reasons);
     }
     reasons
+}
+
+fn carries(what: Carries) -> &'static str {
+    match what {
+        Carries::Login => "carries the login",
+        Carries::DefaultRoute => "carries the default route",
+        Carries::RootFileSystem => "carries the root file system",
+        Carries::Storage => "carries storage",
+        Carries::Heartbeat => "carries the heartbeat of a cluster",
+    }
 }
 
 /// Guards a device and all that carry it: a VLAN's parent, a bond's ports.
@@ -74,13 +86,6 @@ fn guard(machine: &Machine, name: &str, reason: &str, reasons: &mut BTreeMap<Str
         waiting.extend(machine.nics.iter().filter(carries).map(|nic| nic.name.clone()));
         seen.push(name);
     }
-}
-
-fn heartbeat(machine: &Machine) -> Option<String> {
-    let mut services = machine.host.services.iter();
-    let beats = services
-        .find(|known| HEARTBEATS.contains(&known.name.as_str()) && known.running == Ok(true))?;
-    Some(format!("may carry the heartbeat of {}", beats.name))
 }
 
 fn network_root(machine: &Machine) -> Option<String> {

@@ -3,7 +3,7 @@
 
 use machine::{Fact, Nic, Why};
 use setting::{
-    Device, DeviceKind, Ethtool, Form, Left, LeftWhy, Owner, Place, Planned, Reboot, Scope,
+    Device, Ethtool, Form, Left, LeftWhy, Owner, Place, Planned, Reboot, Scope,
     Setting, Write, WritePlace,
 };
 
@@ -55,11 +55,14 @@ fn reason(entry: &Setting) -> (LeftWhy, String) {
         _ if keeps_safe(entry) => {
             (LeftWhy::Security, "guards what devices and programs may reach".to_owned())
         }
-        Owner::Bios => (LeftWhy::Owner, "is the firmware's to set".to_owned()),
-        Owner::Person => (LeftWhy::Owner, "is a matter of hardware or of where work runs".to_owned()),
+        Owner::Bios => {
+            (LeftWhy::Owner, "set it in the firmware's setup, then reboot".to_owned())
+        }
+        Owner::Person if entry.reboot == Reboot::Manual => (LeftWhy::Owner, when.to_owned()),
+        Owner::Person => (LeftWhy::Owner, "a person decides where work runs".to_owned()),
         _ if entry.reboot != Reboot::None => (LeftWhy::Reboot, when.to_owned()),
-        Owner::Device => (LeftWhy::Owner, "is the device's or its driver's to set".to_owned()),
-        Owner::Os => (LeftWhy::Choice, "depends on what else the machine is for".to_owned()),
+        Owner::Device => (LeftWhy::Owner, "the device or its driver decides it".to_owned()),
+        Owner::Os => (LeftWhy::Choice, "nearside has no way to write it; what else the machine is for decides".to_owned()),
     }
 }
 
@@ -217,18 +220,35 @@ fn files(
     if is_own && matches!(from, Err(Why::Absent)) {
         return Err(no("this kernel or device has no such file"));
     }
+    let from = if template.ends_with(LINK_STATES) { link_states(work, want)? } else { from };
     let devices = devices(work, want, template);
     if devices.is_empty() {
         return Err(no("the device that it is written on is not known"));
     }
     let change = |device: Option<Device>| {
-        let path = path(template, want, is_own, device.as_ref());
+        let path = path(template);
         let mut planned =
             planned(want, device, Place::File { path }, form, from.clone(), to.clone());
         planned.drops_link = drops_link(work, want, template);
         planned
     };
     Ok(devices.into_iter().map(change).collect())
+}
+
+/// Files of a link's power saving: those of the states that it supports, and none where the kernel
+/// does not manage it (drivers/pci/pcie/aspm.c).
+const LINK_STATES: &str = "/link/*_aspm";
+
+/// The value that all of a link's files have; unknown where they differ.
+fn link_states(work: &Work<'_>, want: &Want<'_>) -> Result<Fact<String>, Unmade> {
+    let function = want.device.as_ref().and_then(|device| device.function);
+    let link = function.and_then(|at| work.machine().function(at)?.link.as_ref());
+    let files = link.map(|link| link.aspm.files.as_slice()).unwrap_or_default();
+    let mut states = files.iter().filter(|(name, _)| name.ends_with("_aspm")).map(|(_, on)| *on);
+    let first = states.next().ok_or_else(|| no("the kernel does not manage this link's states"))?;
+    let differ = || Why::unparsed("on for some states, off for others");
+    let word = if first { "on" } else { "off" };
+    Ok(if states.all(|on| on == first) { Ok(word.to_owned()) } else { Err(differ()) })
 }
 
 /// What was observed in other words is no value of the file.
@@ -250,14 +270,8 @@ fn devices(work: &Work<'_>, want: &Want<'_>, template: &str) -> Vec<Option<Devic
     }
 }
 
-/// The template with `{device}` for its placeholder. Requests of a multipath head wait in the
-/// queues of its paths, which have names of their own: those were observed, and are written.
-fn path(template: &str, want: &Want<'_>, is_own: bool, device: Option<&Device>) -> String {
-    let Some(device) = device else { return template.to_owned() };
-    let drive = device.kind == DeviceKind::Drive && is_own && !template.contains('*');
-    if drive && !want.path.is_empty() && want.path != template.replace("{drive}", &device.name) {
-        return want.path.clone();
-    }
+/// The template with `{device}` for its placeholder.
+fn path(template: &str) -> String {
     let placeholders = ["{cpu}", "{node}", "{function}", "{drive}", "{nic}", "{host}"];
     placeholders.iter().fold(template.to_owned(), |path, word| path.replace(word, "{device}"))
 }

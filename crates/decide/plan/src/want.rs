@@ -21,8 +21,6 @@ pub(crate) struct Want<'a> {
     pub(crate) device: Option<Device>,
     /// As observed.
     pub(crate) from: Fact<String>,
-    /// The file that it was observed in.
-    pub(crate) path: String,
     /// As it would be observed.
     pub(crate) to: String,
     pub(crate) because: String,
@@ -84,7 +82,6 @@ fn named<'a>(work: &Work<'a>, one: &Named, wants: &mut Vec<Want<'a>>, draft: &mu
         let seen = work.value(&entry.id, label.as_deref());
         wants.push(Want {
             entry,
-            path: path(work, entry, label.as_deref()),
             from: seen.unwrap_or(Err(Why::Absent)),
             device,
             to: words::spelled(entry.observe.form, &one.value),
@@ -116,10 +113,6 @@ fn targets(work: &Work<'_>, entry: &Setting, one: &Named) -> Vec<(Option<String>
         }
     }
     targets
-}
-
-fn path(work: &Work<'_>, entry: &Setting, label: Option<&str>) -> String {
-    work.seen(&entry.id, label).first().map(|seen| seen.path.clone()).unwrap_or_default()
 }
 
 fn found<'a>(
@@ -154,7 +147,6 @@ fn found<'a>(
         let seen = work.value(&entry.id, label.as_deref());
         wants.push(Want {
             entry,
-            path: path(work, entry, label.as_deref()),
             from: seen.unwrap_or_else(|| Ok(finding.observed.clone())),
             device,
             to: change.to.clone(),

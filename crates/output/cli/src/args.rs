@@ -200,7 +200,7 @@ pub(crate) struct Plan {
     #[arg(long)]
     pub(crate) fit_channels: bool,
 
-    /// Network device that carries the login (found by itself on the live machine)
+    /// Network device that must not lose its link (what carries a login or storage is found by itself)
     #[arg(long, value_name = "NIC", value_delimiter = ',', hide_short_help = true)]
     pub(crate) carries: Vec<String>,
 

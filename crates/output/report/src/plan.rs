@@ -2,7 +2,7 @@
 //! A plan for a terminal: what is changed in which order, from what to what, why, at what cost;
 //! then what is left, to whom, and why.
 
-use machine::Fact;
+use machine::{Fact, Why};
 use setting::{Device, Ethtool, Left, LeftWhy, Owner, Place, Plan, Planned, Reboot};
 
 use crate::findings::Detail;
@@ -16,6 +16,8 @@ const INDENT: usize = 4;
 const LABEL: usize = 10;
 /// Lines to type that the brief form shows of what is left.
 const BRIEF_LINES: usize = 2;
+/// Columns of one value; the JSON document has all of it.
+const LONGEST: usize = 60;
 /// Devices that are named one by one.
 const NAMED: usize = 6;
 
@@ -143,7 +145,7 @@ fn names(devices: &[&Device]) -> String {
 fn body(group: &Group<'_>, detail: Detail, columns: usize) -> Vec<Line> {
     let first = group.first;
     let mut lines = labelled(Role::Plain, "change", &step(group, detail), columns);
-    lines.extend(labelled(Role::Plain, "why", &because(group), columns));
+    lines.extend(labelled(Role::Plain, "why", &first.because, columns));
     lines.extend(labelled(Role::Dim, "costs", &first.cost, columns));
     if let Some(nic) = &first.drops_link {
         let text = format!("drops the link of {nic} for a moment");
@@ -157,16 +159,6 @@ fn body(group: &Group<'_>, detail: Detail, columns: usize) -> Vec<Line> {
         }
     }
     lines
-}
-
-/// What the places of a group have in common: a queue's number is no part of the reason for all.
-fn because(group: &Group<'_>) -> String {
-    let first = &group.first.because;
-    let is_one = group.all.iter().all(|one| one.because == *first);
-    match (is_one, first.split_once(':')) {
-        (false, Some((reason, _))) => reason.to_owned(),
-        _ => first.clone(),
-    }
 }
 
 /// `0-63 → 1, 3, 9, 11 (4 interrupts)`.
@@ -198,7 +190,8 @@ fn step(group: &Group<'_>, detail: Detail) -> String {
 fn from(value: &Fact<String>) -> String {
     match value {
         Ok(value) if value.is_empty() => "none".to_owned(),
-        Ok(value) => value.clone(),
+        Ok(value) => short(value),
+        Err(Why::Absent) => "unknown".to_owned(),
         Err(why) => format!("unknown ({})", words::why(why)),
     }
 }
@@ -211,8 +204,15 @@ fn to(planned: &Planned) -> String {
             format!("irqbalance leaves {} alone", text::count(count, "interrupt"))
         }
         (Place::IdleLatency, us) => format!("at most {us} us to wake"),
-        (_, value) => value.to_owned(),
+        (_, value) => short(value),
     }
+}
+
+/// A long set of CPUs by its steps, or cut.
+fn short(value: &str) -> String {
+    let cpus = units::CpuSet::from_list(value).ok().filter(|_| value.contains([',', '-']));
+    let value = cpus.map_or_else(|| value.to_owned(), |cpus| words::short_cpus(&cpus));
+    text::cut(&value, LONGEST)
 }
 
 /// A place in words.

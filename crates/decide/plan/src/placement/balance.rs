@@ -54,7 +54,11 @@ fn ban(work: &Work<'_>, service: &Service, queues: &BTreeSet<u32>) -> Drafted {
     let because = "irqbalance looks at load every ten seconds and would move these queues again";
     // No file is no exception.
     let from = Ok(list(&before));
-    drafted(work, Place::BannedInterrupts, Form::Numbers, from, list(&all), because, false)
+    let mut drafted =
+        drafted(work, Place::BannedInterrupts, Form::Numbers, from, list(&all), because, false);
+    drafted.planned.cost =
+        "irqbalance no longer evens out their load; it does for all others".to_owned();
+    drafted
 }
 
 fn list(irqs: &BTreeSet<u32>) -> String {

@@ -2,7 +2,7 @@
 //! Interrupts of storage controllers: managed vectors are right as they are; the others, an NVMe
 //! controller's admin queue among them, belong on the controller's node.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use machine::{Drive, DriveKind};
 use setting::{Device, Left, LeftWhy, Owner, Reboot};
@@ -18,11 +18,8 @@ use crate::draft::{Draft, Work};
 
 /// A controller with interrupts.
 struct Controller<'a> {
-    at: PciAddress,
     device: Device,
     node: NodeId,
-    /// Names of its drives.
-    drives: Vec<&'a str>,
     vectors: &'a [Vector<'a>],
 }
 
@@ -60,7 +57,7 @@ pub(super) fn place(
 
 /// Controllers on PCI with their drives; paravirtual ones are the hypervisor's business.
 fn controllers<'a>(work: &Work<'a>, vectors: &'a Vectors<'a>) -> Vec<Controller<'a>> {
-    let mut all: BTreeMap<PciAddress, Vec<&'a str>> = BTreeMap::new();
+    let mut all: BTreeSet<PciAddress> = BTreeSet::new();
     let is_real = |drive: &&Drive| {
         !matches!(
             drive.kind,
@@ -68,14 +65,12 @@ fn controllers<'a>(work: &Work<'a>, vectors: &'a Vectors<'a>) -> Vec<Controller<
         )
     };
     for drive in work.machine().drives.iter().filter(is_real) {
-        for function in device::functions_of(drive) {
-            all.entry(function).or_default().push(&drive.name);
-        }
+        all.extend(device::functions_of(drive));
     }
-    let controller = |(at, drives): (PciAddress, Vec<&'a str>)| {
+    let controller = |at: PciAddress| {
         let node = work.machine().function(at)?.node?;
         let vectors = vectors.of_function(at);
-        Some(Controller { at, device: device::function(at), node, drives, vectors })
+        Some(Controller { device: device::function(at), node, vectors })
     };
     all.into_iter().filter_map(controller).collect()
 }
@@ -126,13 +121,9 @@ fn put(
     draft: &mut Draft,
 ) {
     taken.placed.extend(vector.irq.map(|irq| irq.number));
-    let name = match controller.drives.as_slice() {
-        [one] => format!("the controller of {one}"),
-        _ => format!("the controller {}", controller.at),
-    };
     let because = match asked {
         Asked::ByName => "asked for by name".to_owned(),
-        Asked::ByGoal => format!("{name} hangs on node {}", controller.node),
+        Asked::ByGoal => format!("the controller hangs on node {}", controller.node),
     };
     let device = controller.device.clone();
     draft.change(Move { setting: DRIVE, device, vector, to, because }.drafted(work, asked));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The CPUs of a node that may take interrupts, in the order in which they are given out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Machine, Node};
 use units::{Cpu, CpuSet, NodeId};
@@ -89,15 +89,26 @@ impl<'a> Pools<'a> {
         Pool { slots, cpus: usable, wide, cores, next: 0 }
     }
 
-    /// CPUs in the order in which they are given out, and how many cores they are of.
+    /// CPUs in the order in which they are given out, and how many cores they are of. Siblings of
+    /// isolated CPUs would disturb them: they are used where there is no other.
     fn slots(&self, usable: &CpuSet) -> (Vec<Cpu>, usize) {
-        let cores = self.cores(usable);
+        let calm = usable.minus(&self.beside_isolated());
+        let cores = self.cores(if calm.is_empty() { usable } else { &calm });
         let deepest = cores.iter().map(Vec::len).max().unwrap_or(0);
         let mut slots = Vec::new();
         for depth in 0..deepest {
             slots.extend(cores.iter().filter_map(|threads| threads.get(depth).copied()));
         }
         (slots, cores.len())
+    }
+
+    /// CPUs that share their core with an isolated one.
+    fn beside_isolated(&self) -> CpuSet {
+        let isolated = self.machine.cpus.isolated.iter();
+        let cores: BTreeSet<Cpu> =
+            isolated.filter_map(|cpu| self.core_of.get(&cpu.0)).map(|(core, _)| *core).collect();
+        let threads = self.core_of.iter().filter(|(_, (core, _))| cores.contains(core));
+        threads.map(|(cpu, _)| Cpu(*cpu)).collect()
     }
 
     /// The threads of each core, by rank; cores in turn over the L3 domains.

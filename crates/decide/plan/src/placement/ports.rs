@@ -226,13 +226,14 @@ fn move_queues(
     taken: &mut Taken,
     draft: &mut Draft,
 ) {
-    for (number, (queue, cpu)) in port.queues.iter().zip(cpus).enumerate() {
-        let because = format!(
-            "{} hangs on node {}: its queue {} is served by one core there",
-            port.nic.name,
-            port.node,
-            queue.first().and_then(|vector| vector.queue).map_or(number, |queue| queue as usize),
-        );
+    let because = match asked {
+        Asked::ByGoal => format!(
+            "{} hangs on node {}: one core there serves each queue",
+            port.nic.name, port.node
+        ),
+        Asked::ByName => "asked for by name".to_owned(),
+    };
+    for (queue, cpu) in port.queues.iter().zip(cpus) {
         for vector in queue {
             move_one(work, port, vector, cpu.to_string(), because.clone(), asked, taken, draft);
             taken.queues.extend(vector.irq.map(|irq| irq.number));

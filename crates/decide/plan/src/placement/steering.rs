@@ -40,7 +40,7 @@ pub(super) fn transmit(
         };
         let number = queue.map_or(number, |queue| queue.number as usize);
         let path = format!("/sys/class/net/{{device}}/queues/tx-{number}/xps_cpus");
-        let because = format!("transmit queue {number} belongs to the CPUs near its interrupt");
+        let because = "each transmit queue belongs to the CPUs near its interrupt".to_owned();
         let drafted = file(work, XPS, port.nic, path, from, users.to_string(), because);
         let drafted = Drafted { is_named: asked == Asked::ByName, ..drafted };
         if port.is_reset {

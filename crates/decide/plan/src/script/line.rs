@@ -52,8 +52,9 @@ pub(super) fn lines(planned: &Planned, direction: Direction, numbers: &Numbers<'
     }
 }
 
-/// A file, or a loop over those that a `*` stands for.
+/// A file, or a loop over those that a `*` stands for, or over the paths of a drive.
 fn file(planned: &Planned, path: &str, value: &str) -> Vec<String> {
+    let template = path;
     let path = match &planned.device {
         Some(device) => path.replace("{device}", stands_for(device)),
         None => path.to_owned(),
@@ -61,6 +62,18 @@ fn file(planned: &Planned, path: &str, value: &str) -> Vec<String> {
     // A module's parameters print letters, all else prints digits.
     let before = if path.starts_with("/sys/module/") { "Y" } else { "1" };
     let value = quote(&spelled(planned.form, value, before));
+    if let Some((subsystem, namespace)) = head(planned).filter(|_| template.contains(QUEUE)) {
+        // Requests of a multipath head wait in the queues of its paths: nvme0c0n1 of nvme0n1.
+        let rest = template.replace("/sys/block/{device}", "");
+        let start = quote(&format!("/sys/block/nvme{subsystem}c"));
+        let end = quote(&format!("n{namespace}{rest}"));
+        return vec![
+            format!("for file in \"$ROOT\"{start}*{end}; do"),
+            format!("    [ -e \"$file\" ] || file=\"$ROOT\"{}", quote(&path)),
+            format!("    put \"$file\" {value}"),
+            "done".to_owned(),
+        ];
+    }
     match path.split_once('*') {
         None => vec![format!("put \"$ROOT\"{} {value}", quote(&path))],
         Some((head, tail)) => vec![
@@ -69,6 +82,15 @@ fn file(planned: &Planned, path: &str, value: &str) -> Vec<String> {
             "done".to_owned(),
         ],
     }
+}
+
+const QUEUE: &str = "/sys/block/{device}/queue/";
+
+/// Subsystem and namespace of an NVMe drive's name (drivers/nvme/host/multipath.c).
+fn head(planned: &Planned) -> Option<(u32, u32)> {
+    let device = planned.device.as_ref().filter(|device| device.kind == DeviceKind::Drive)?;
+    let (subsystem, namespace) = device.name.strip_prefix("nvme")?.split_once('n')?;
+    Some((subsystem.parse().ok()?, namespace.parse().ok()?))
 }
 
 /// What `{device}` stands for: the number of a CPU or node, else the name.

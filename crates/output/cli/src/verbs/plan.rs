@@ -96,13 +96,10 @@ fn profile(file: &Path) -> Result<Profile, Expected> {
     })
 }
 
-/// What only the live machine tells: who is logged in over what, and how it boots.
+/// What only a person or the live machine tells: who is logged in over what, and how it boots.
 fn surroundings(source: &Source, asked: &Plan, request: &mut Request) {
     request.carries.clone_from(&asked.carries);
     if source.kind == Kind::Live {
-        if request.carries.is_empty() {
-            request.carries = linux::logins(&*source.root);
-        }
         request.boot = boot_tool();
     }
 }
