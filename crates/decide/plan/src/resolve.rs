@@ -3,8 +3,8 @@
 
 use machine::{Fact, Nic, Why};
 use setting::{
-    Device, Ethtool, Form, Left, LeftWhy, Owner, Place, Planned, Reboot, Scope,
-    Setting, Write, WritePlace,
+    Device, Ethtool, Form, Left, LeftWhy, Owner, Place, Planned, Reboot, Scope, Setting, Write,
+    WritePlace,
 };
 
 use crate::draft::{Draft, Drafted, Work};
@@ -12,7 +12,8 @@ use crate::want::Want;
 use crate::{by_hand, device, ethtool, words};
 
 /// Entries whose change opens a machine, whatever their files are called.
-const GUARDS: [&str; 4] = ["pcie-acs-redirect", "mitigations", "iommu-support", "block-write-cache"];
+const GUARDS: [&str; 4] =
+    ["pcie-acs-redirect", "mitigations", "iommu-support", "block-write-cache"];
 
 /// Why a setting is left to others; none where nearside can write it.
 pub(crate) fn unwritten(
@@ -55,14 +56,15 @@ fn reason(entry: &Setting) -> (LeftWhy, String) {
         _ if keeps_safe(entry) => {
             (LeftWhy::Security, "guards what devices and programs may reach".to_owned())
         }
-        Owner::Bios => {
-            (LeftWhy::Owner, "set it in the firmware's setup, then reboot".to_owned())
-        }
+        Owner::Bios => (LeftWhy::Owner, "set it in the firmware's setup, then reboot".to_owned()),
         Owner::Person if entry.reboot == Reboot::Manual => (LeftWhy::Owner, when.to_owned()),
         Owner::Person => (LeftWhy::Owner, "a person decides where work runs".to_owned()),
         _ if entry.reboot != Reboot::None => (LeftWhy::Reboot, when.to_owned()),
         Owner::Device => (LeftWhy::Owner, "the device or its driver decides it".to_owned()),
-        Owner::Os => (LeftWhy::Choice, "nearside has no way to write it; what else the machine is for decides".to_owned()),
+        Owner::Os => (
+            LeftWhy::Choice,
+            "nearside has no way to write it; what else the machine is for decides".to_owned(),
+        ),
     }
 }
 
@@ -194,7 +196,8 @@ fn nic_of<'a>(work: &Work<'a>, want: &Want<'_>) -> Option<&'a Nic> {
 fn turbo(work: &Work<'_>, want: &Want<'_>) -> Planned {
     let mut policies = work.machine().power.policies.iter();
     // In its passive mode the driver calls itself intel_cpufreq; the file is the same.
-    let is_intel = policies.any(|policy| matches!(&*policy.driver, "intel_pstate" | "intel_cpufreq"));
+    let is_intel =
+        policies.any(|policy| matches!(&*policy.driver, "intel_pstate" | "intel_cpufreq"));
     let (path, inverted) = match is_intel {
         true => ("/sys/devices/system/cpu/intel_pstate/no_turbo", true),
         false => ("/sys/devices/system/cpu/cpufreq/boost", false),

@@ -163,10 +163,12 @@ pub(crate) struct Audit {
 
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
-#[command(after_help = "Nothing is changed. What is named with --set, or listed with --only, may drop a link \
+#[command(
+    after_help = "Nothing is changed. What is named with --set, or listed with --only, may drop a link \
                         that the login uses; else it is left out.\nExamples:\n  nearside plan --goal latency\n  \
                         nearside plan --set nic-rx-ring=4096@eth0\n  nearside plan --device eth0 --cpus 3,1\n  \
-                        nearside plan --only nic-irq-placement --script > place.sh")]
+                        nearside plan --only nic-irq-placement --script > place.sh"
+)]
 pub(crate) struct Plan {
     /// All that the audit proposes for a goal (throughput, where nothing else is asked)
     #[arg(long, value_name = "GOAL")]

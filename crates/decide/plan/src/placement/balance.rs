@@ -73,7 +73,8 @@ fn banned(text: &str) -> BTreeSet<u32> {
     let mut irqs = BTreeSet::new();
     while let Some(word) = words.next() {
         // `OPTIONS=--banirq=31` has no quotes around it.
-        let word = word.rsplit_once("=--").map_or(word, |(_, option)| option);
+        let at = word.find("=-").map_or(0, |at| at.saturating_add(1));
+        let word = word.get(at..).unwrap_or(word);
         let option = word.trim_start_matches("--");
         let number = match option.strip_prefix("banirq=") {
             Some(number) => Some(number),

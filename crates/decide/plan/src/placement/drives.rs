@@ -59,10 +59,7 @@ pub(super) fn place(
 fn controllers<'a>(work: &Work<'a>, vectors: &'a Vectors<'a>) -> Vec<Controller<'a>> {
     let mut all: BTreeSet<PciAddress> = BTreeSet::new();
     let is_real = |drive: &&Drive| {
-        !matches!(
-            drive.kind,
-            DriveKind::Virtio | DriveKind::Paravirtual | DriveKind::NvmeFabrics
-        )
+        !matches!(drive.kind, DriveKind::Virtio | DriveKind::Paravirtual | DriveKind::NvmeFabrics)
     };
     for drive in work.machine().drives.iter().filter(is_real) {
         all.extend(device::functions_of(drive));

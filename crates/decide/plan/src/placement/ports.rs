@@ -56,10 +56,8 @@ pub(super) fn ports<'a>(
     let mut seen: BTreeSet<PciAddress> = BTreeSet::new();
     let mut ports = Vec::new();
     for nic in &work.machine().nics {
-        if !matches!(
-            nic.kind,
-            NicKind::Physical | NicKind::VirtualFunction | NicKind::Paravirtual
-        ) || !words::is_name(&nic.name)
+        if !matches!(nic.kind, NicKind::Physical | NicKind::VirtualFunction | NicKind::Paravirtual)
+            || !words::is_name(&nic.name)
         {
             continue;
         }
@@ -129,7 +127,7 @@ pub(super) fn managed_by_kernel(setting: &str, device: &str, value: &str) -> Lef
 }
 
 /// The channels that a port will have, where the plan changes them.
-fn channels_after(draft: &Draft, nic: &str) -> Option<usize> {
+pub(super) fn channels_after(draft: &Draft, nic: &str) -> Option<usize> {
     let change = draft.changes.iter().find(|one| {
         one.planned.place == Place::Ethtool { what: Ethtool::Channels }
             && one.planned.device.as_ref().is_some_and(|device| device.name == nic)
@@ -191,7 +189,10 @@ fn is_worth(work: &Work<'_>, port: &Port<'_>) -> bool {
 }
 
 fn is_far(work: &Work<'_>, port: &Port<'_>, near: &CpuSet) -> bool {
-    port.queues.iter().flatten().any(|one| reach(work, one).is_some_and(|cpus| !cpus.is_subset(near)))
+    port.queues
+        .iter()
+        .flatten()
+        .any(|one| reach(work, one).is_some_and(|cpus| !cpus.is_subset(near)))
 }
 
 /// Whether all of several queues wait for one CPU.

@@ -8,7 +8,7 @@ use setting::{Form, Place};
 use units::{Cpu, CpuSet};
 
 use super::pool::Pools;
-use super::ports::Port;
+use super::ports::{Port, channels_after};
 use super::{Asked, RPS, XPS, by_goal, change, found, named};
 use crate::device;
 use crate::draft::{Draft, Drafted, Work};
@@ -100,7 +100,8 @@ pub(super) fn receive(work: &Work<'_>, pools: &mut Pools<'_>, draft: &mut Draft)
         let near = nic.node.and_then(|node| pools.near(node)).map(|pool| pool.cpus.clone());
         let is_off = name == Some("off") || (name.is_none() && nic.rx_queues.len() > 1);
         let Some(to) = (if is_off { Some(CpuSet::new()) } else { near }) else { continue };
-        for queue in &nic.rx_queues {
+        let most = channels_after(draft, &nic.name).unwrap_or(usize::MAX);
+        for queue in nic.rx_queues.iter().take(most) {
             let Ok(from) = &queue.rps else { continue };
             if name.is_none() && from.is_empty() {
                 continue;
@@ -110,8 +111,7 @@ pub(super) fn receive(work: &Work<'_>, pools: &mut Pools<'_>, draft: &mut Draft)
                 true => "its queues spread packets already; RPS moves them once more".to_owned(),
                 false => format!("packets of {} are handled on its node", nic.name),
             };
-            let drafted =
-                file(work, RPS, nic, path, Ok(from.to_string()), to.to_string(), because);
+            let drafted = file(work, RPS, nic, path, Ok(from.to_string()), to.to_string(), because);
             draft.change(Drafted { is_named: name.is_some(), ..drafted });
         }
     }

@@ -51,7 +51,9 @@ pub(crate) fn ordered(plan: &Plan) -> Result<(), String> {
             return Err(format!("{second} comes before {first}"));
         }
     }
-    for (a, b) in [("dirty-ratio", "dirty-bytes"), ("dirty-background-ratio", "dirty-background-bytes")] {
+    for (a, b) in
+        [("dirty-ratio", "dirty-bytes"), ("dirty-background-ratio", "dirty-background-bytes")]
+    {
         if at(a).is_some() && at(b).is_some() {
             return Err(format!("{a} and {b} zero each other"));
         }
@@ -64,7 +66,8 @@ pub(crate) fn ordered(plan: &Plan) -> Result<(), String> {
 pub(crate) fn safe(seen: &Seen, request: &Request, plan: &Plan) -> Result<(), String> {
     for planned in &plan.changes {
         if let Place::File { path } = &planned.place {
-            let is_kernel = ["/sys/", "/proc/sys/", "/proc/irq/"].iter().any(|top| path.starts_with(top));
+            let is_kernel =
+                ["/sys/", "/proc/sys/", "/proc/irq/"].iter().any(|top| path.starts_with(top));
             if !is_kernel || path.contains("..") || catalogue::keeps_safe(path) {
                 return Err(format!("{path} is written"));
             }
@@ -76,9 +79,8 @@ pub(crate) fn safe(seen: &Seen, request: &Request, plan: &Plan) -> Result<(), St
             return Err(format!("nothing changes: {planned:#?}"));
         }
         let drops = planned.drops_link.as_ref().filter(|_| request.devices.is_empty());
-        let in_use = |name: &&String| {
-            seen.machine.nics.iter().any(|nic| nic.name == **name && nic.in_use)
-        };
+        let in_use =
+            |name: &&String| seen.machine.nics.iter().any(|nic| nic.name == **name && nic.in_use);
         if let Some(name) = drops.filter(in_use) {
             return Err(format!("the link of {name} may drop"));
         }
@@ -130,7 +132,9 @@ pub(crate) fn fair(after: &Seen, plan: &Plan) -> Result<(), String> {
         let most = cores.values().max().copied().unwrap_or(0);
         let all = free_cores(after, node);
         if most > total.div_ceil(all.max(1)) + 1 {
-            return Err(format!("node {node}: {most} queues on one of {all} cores, {total} in all"));
+            return Err(format!(
+                "node {node}: {most} queues on one of {all} cores, {total} in all"
+            ));
         }
     }
     Ok(())

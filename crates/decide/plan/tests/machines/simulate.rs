@@ -99,10 +99,11 @@ fn file(after: &mut Seen, planned: &Planned, path: &str) {
 fn observed(after: &mut Seen, setting: &str, planned: &Planned) {
     let name = planned.device.as_ref().map(|device| device.name.as_str());
     let cpu = name.and_then(|name| name.strip_prefix("cpu ")).and_then(|cpu| cpu.parse().ok());
-    let is_of = |label: Option<&str>| match (cpu, label.and_then(|label| label.strip_prefix("cpu "))) {
-        (Some(cpu), Some(list)) => CpuSet::from_list(list).unwrap().contains(units::Cpu(cpu)),
-        _ => label == name,
-    };
+    let is_of =
+        |label: Option<&str>| match (cpu, label.and_then(|label| label.strip_prefix("cpu "))) {
+            (Some(cpu), Some(list)) => CpuSet::from_list(list).unwrap().contains(units::Cpu(cpu)),
+            _ => label == name,
+        };
     let mut found = false;
     for seen in after.observations.iter_mut().filter(|seen| seen.setting == setting) {
         if is_of(seen.device.as_deref()) {
@@ -117,7 +118,8 @@ fn interrupt(machine: &mut Machine, planned: &Planned) {
     let Place::Interrupt { queue, ordinal } = planned.place else { return };
     let at = planned.device.as_ref().unwrap().function.unwrap();
     let cpus = CpuSet::from_list(&planned.to).unwrap();
-    let mut own: Vec<&mut Irq> = machine.irqs.iter_mut().filter(|irq| is_of(irq, at, queue)).collect();
+    let mut own: Vec<&mut Irq> =
+        machine.irqs.iter_mut().filter(|irq| is_of(irq, at, queue)).collect();
     own.sort_by_key(|irq| irq.number);
     let irq = own.into_iter().nth(usize::try_from(ordinal).unwrap()).expect("it was planned");
     assert_eq!(irq.managed, Managed::No, "managed vectors are left");
@@ -172,13 +174,11 @@ fn channels(machine: &mut Machine, planned: &Planned, count: u32) {
     let nic = nic(machine, planned);
     nic.channels.as_mut().unwrap().combined.as_mut().unwrap().0 = count;
     let template = nic.rx_queues.first().cloned();
-    nic.rx_queues = (0..count)
-        .filter_map(|number| Some(RxQueue { number, ..template.clone()? }))
-        .collect();
+    nic.rx_queues =
+        (0..count).filter_map(|number| Some(RxQueue { number, ..template.clone()? })).collect();
     let template = nic.tx_queues.first().cloned();
-    nic.tx_queues = (0..count)
-        .filter_map(|number| Some(TxQueue { number, ..template.clone()? }))
-        .collect();
+    nic.tx_queues =
+        (0..count).filter_map(|number| Some(TxQueue { number, ..template.clone()? })).collect();
     let queues = |machine: &Machine| {
         let own = machine.irqs.iter().filter_map(|irq| irq.source.as_ref());
         let mut numbers: Vec<u32> = own

@@ -91,10 +91,8 @@ pub struct PlanEqual {
 
 /// The document `plan/1` of a plan.
 pub fn plan(plan: &setting::Plan) -> Plan {
-    let equal = |(setting, places): &(String, u64)| PlanEqual {
-        setting: setting.clone(),
-        places: *places,
-    };
+    let equal =
+        |(setting, places): &(String, u64)| PlanEqual { setting: setting.clone(), places: *places };
     Plan {
         schema: "plan/1".to_owned(),
         goal: plan.goal.map(|goal| crate::words::goal(goal).to_owned()),
