@@ -142,6 +142,13 @@ impl Draft {
         }
     }
 
+    /// Whether anything is said of a setting.
+    pub(crate) fn speaks_of(&self, setting: &str) -> bool {
+        self.equal.contains_key(setting)
+            || self.changes.iter().any(|one| one.planned.setting == setting)
+            || self.left.iter().any(|left| left.setting == setting)
+    }
+
     /// Leaves a change that was drafted.
     pub(crate) fn leave_drafted(&mut self, drafted: Drafted, why: LeftWhy, because: String) {
         let Planned { setting, device, to, .. } = drafted.planned;

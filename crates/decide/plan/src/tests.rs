@@ -274,6 +274,32 @@ fn what_guards_the_machine_is_left_even_when_named() {
 }
 
 #[test]
+fn queues_and_steering_by_name() {
+    let mut machine = machine();
+    add_port(&mut machine, "eth0", 0x81, 2);
+    let plan = planned(&machine, &[], &names(&["xps-placement=matched@eth0"]));
+    assert_eq!(settings(&plan), ["xps-placement", "xps-placement"]);
+    machine.nics[0].rx_queues[1].rps = Ok(CpuSet::from_list("0-3").unwrap());
+    let plan = planned(&machine, &[], &names(&["rps-placement=off@eth0"]));
+    let to: Vec<&str> = plan.changes.iter().map(|one| one.to.as_str()).collect();
+    assert_eq!(to, [""]);
+    machine.irqs.clear();
+    let plan = planned(&machine, &[], &names(&["nic-irq-placement=near@eth0"]));
+    assert_eq!(left(&plan, "nic-irq-placement"), [LeftWhy::Prerequisite]);
+}
+
+#[test]
+fn what_is_named_last_counts() {
+    let mut machine = machine();
+    add_port(&mut machine, "eth0", 0x81, 2);
+    add_port(&mut machine, "eth1", 0x82, 2);
+    let request = names(&["nic-rx-ring=1024", "nic-rx-ring=4096@eth1"]);
+    let plan = planned(&machine, &[], &request);
+    let to: Vec<&str> = plan.changes.iter().map(|one| one.to.as_str()).collect();
+    assert_eq!(to, ["rx=1024", "rx=4096"]);
+}
+
+#[test]
 fn one_of_a_pair_is_written_and_bounds_stay_bounds() {
     let seen = [observed("dirty-bytes", "0"), observed("dirty-ratio", "20")];
     let plan = planned(&machine(), &seen, &names(&["dirty-bytes=268435456", "dirty-ratio=5"]));

@@ -47,15 +47,19 @@ pub(crate) fn gather<'a>(work: &Work<'a>, draft: &mut Draft) -> Vec<Want<'a>> {
         named(work, one, &mut wants, draft);
     }
     if work.request.goal.is_some() {
-        let taken: BTreeSet<(String, Option<String>)> =
+        let mut taken: Taken =
             wants.iter().map(|want| (want.entry.id.clone(), label(want))).collect();
+        let by_name = taken.clone();
         for (rank, finding) in work.audit.findings.iter().enumerate() {
-            found(work, finding, rank, &taken, &mut wants, draft);
+            found(work, finding, rank, &mut taken, &mut wants, draft);
         }
-        count_equal(work, &taken, draft);
+        count_equal(work, &by_name, draft);
     }
     wants
 }
+
+/// Settings on devices that are wanted already: nothing is written twice.
+type Taken = BTreeSet<(String, Option<String>)>;
 
 fn label(want: &Want<'_>) -> Option<String> {
     want.device.as_ref().map(|device| device.name.clone())
@@ -77,8 +81,13 @@ fn named<'a>(work: &Work<'a>, one: &Named, wants: &mut Vec<Want<'a>>, draft: &mu
         draft.leave(left);
         return;
     }
-    let before = wants.len();
-    for (label, device) in targets(work, entry, one) {
+    let targets = targets(work, entry, one);
+    if targets.is_empty() {
+        draft.leave(missing(one, "no device here has this setting"));
+    }
+    for (label, device) in targets {
+        // What is named last counts.
+        wants.retain(|want| want.entry.id != entry.id || want.device != device);
         let seen = work.value(&entry.id, label.as_deref());
         wants.push(Want {
             entry,
@@ -89,9 +98,6 @@ fn named<'a>(work: &Work<'a>, one: &Named, wants: &mut Vec<Want<'a>>, draft: &mu
             is_named: true,
             rank: 0,
         });
-    }
-    if wants.len() == before {
-        draft.leave(missing(one, "no device here has this setting"));
     }
 }
 
@@ -119,7 +125,7 @@ fn found<'a>(
     work: &Work<'a>,
     finding: &Finding,
     rank: usize,
-    taken: &BTreeSet<(String, Option<String>)>,
+    taken: &mut Taken,
     wants: &mut Vec<Want<'a>>,
     draft: &mut Draft,
 ) {
@@ -141,7 +147,7 @@ fn found<'a>(
     }
     for (label, device) in devices(work, entry, finding) {
         let name = device.as_ref().map(|device| device.name.clone());
-        if !work.wants_device(device.as_ref()) || taken.contains(&(entry.id.clone(), name)) {
+        if !work.wants_device(device.as_ref()) || !taken.insert((entry.id.clone(), name)) {
             continue;
         }
         let seen = work.value(&entry.id, label.as_deref());
@@ -191,7 +197,7 @@ fn devices(
 }
 
 /// Counts what is as the goal wants it, of what nearside could write.
-fn count_equal(work: &Work<'_>, taken: &BTreeSet<(String, Option<String>)>, draft: &mut Draft) {
+fn count_equal(work: &Work<'_>, taken: &Taken, draft: &mut Draft) {
     for seen in &work.audit.settings {
         let Some(entry) = work.entry(&seen.setting) else { continue };
         let is_written = entry.write.as_ref().is_some_and(setting::Write::is_at_once);

@@ -25,6 +25,7 @@ use setting::{Device, Form, Place, Planned};
 use units::CpuSet;
 
 use crate::draft::{Draft, Drafted, Work};
+use crate::want::missing;
 
 pub(crate) use channels::fit_channels;
 pub(crate) use wish::Where;
@@ -49,6 +50,12 @@ pub(crate) fn place(work: &Work<'_>, draft: &mut Draft) {
     isolated::place(work, &mut pools, &mut taken, draft);
     steering::receive(work, &mut pools, draft);
     balance::plan(work, &taken, draft);
+    for one in &work.request.named {
+        let is_ours = [NIC, DRIVE, ISOLATED, XPS, RPS].contains(&one.setting.as_str());
+        if is_ours && !draft.speaks_of(&one.setting) {
+            draft.leave(missing(one, "no interrupt or queue that could be moved was seen"));
+        }
+    }
 }
 
 /// Interrupts that were looked at, by number.

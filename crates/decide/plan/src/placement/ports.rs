@@ -156,6 +156,12 @@ fn of_node(
     let is_triggered = working.iter().filter(is_wrong).count() > 0;
     for port in working {
         let cpus: Vec<Cpu> = port.queues.iter().map_while(|_| pool.take()).collect();
+        if named(work, super::XPS, &port.device).is_some() {
+            let own = taken_on(work, port);
+            let is_spread = own.iter().collect::<BTreeSet<_>>().len() == own.len();
+            let users = if is_spread { &own } else { &cpus };
+            steering::transmit(work, port, users, Asked::ByName, draft);
+        }
         if !far || !by_goal(work, NIC, &port.device) {
             continue;
         }
