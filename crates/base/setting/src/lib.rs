@@ -10,7 +10,9 @@
 
 #![forbid(unsafe_code)]
 
+mod evidence;
 mod finding;
+mod kernel_option;
 mod observation;
 mod place;
 mod plan;
@@ -20,6 +22,10 @@ mod vocabulary;
 
 pub use finding::{Change, Confidence, Evidence, Finding, FindingEffect, Severity};
 pub use observation::{Form, Observation, Observe, Scope, canonical, same_value, spelled};
+pub use evidence::{Evidence, Part, Span};
+pub use finding::{Change, Confidence, Finding, FindingEffect, Severity};
+pub use kernel_option::KernelOption;
+pub use observation::{Form, Observation, Observe, Scope, canonical, same_value};
 pub use place::{Device, DeviceKind, Ethtool, Place};
 pub use plan::{Left, LeftWhy, Plan, Planned};
 pub use receipt::{Outcome, Undone};

@@ -33,6 +33,7 @@ mod observe;
 mod parallel;
 mod pci;
 mod power;
+mod quote;
 mod rdma;
 mod troubles;
 
@@ -40,6 +41,7 @@ use machine::Machine;
 use root::Root;
 
 pub use observe::observe;
+pub use quote::quote;
 pub use troubles::Troubles;
 
 /// Reads a whole machine.

@@ -61,10 +61,10 @@ fn value(nic: &Nic, what: &Ethtool, key: &str) -> Fact<String> {
         Ethtool::Coalescing => coalescing(nic.coalescing.as_ref().map_err(Clone::clone)?, key),
         Ethtool::Features => feature(nic, key).map(|feature| switch(feature.active)),
         Ethtool::Pause => {
-            let (rx, tx) = nic.pause.clone()?;
+            let pause = nic.pause.clone()?;
             match key {
-                "rx" => Ok(switch(rx)),
-                "tx" => Ok(switch(tx)),
+                "rx" => Ok(switch(pause.receive)),
+                "tx" => Ok(switch(pause.transmit)),
                 _ => Err(Why::NotSupported),
             }
         }

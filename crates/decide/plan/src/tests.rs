@@ -5,7 +5,7 @@ use audit::Subject;
 use catalogue::Catalogue;
 use machine::{
     Carries, Channels, CoreKind, Function, Irq, IrqSource, Machine, Managed, Nic, NicKind, Node,
-    NodeFrom, Rings, RxQueue, Service, Thread, TxQueue, Why,
+    NodeFrom, Pause, Rings, RxQueue, Service, Thread, TxQueue, Why,
 };
 use setting::{Goal, LeftWhy, Observation, Place, Plan};
 use units::{BitRate, Cpu, CpuSet, NodeId, PackageId};
@@ -65,7 +65,7 @@ fn add_port(machine: &mut Machine, name: &str, bus: u8, queues: u32) {
         channels: Ok(Channels { combined: Some((queues, 128)), ..Channels::default() }),
         rings: Ok(Rings { rx: Some((512, 8192)), tx: Some((512, 8192)), ..Rings::default() }),
         coalescing: Err(Why::NotSupported),
-        pause: Ok((true, true)),
+        pause: Ok(Pause { receive: true, transmit: true }),
         features: Ok(Vec::new()),
         port: None,
         in_use: true,
@@ -98,8 +98,8 @@ fn observed(setting: &str, value: &str) -> Observation {
         setting: setting.to_owned(),
         device: None,
         value: Ok(value.to_owned()),
-        path: "/proc/sys/x".to_owned(),
-        content: value.to_owned(),
+        reason: String::new(),
+        evidence: Vec::new(),
     }
 }
 

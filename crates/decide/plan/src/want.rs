@@ -201,7 +201,7 @@ fn count_equal(work: &Work<'_>, taken: &Taken, draft: &mut Draft) {
     for seen in &work.audit.settings {
         let Some(entry) = work.entry(&seen.setting) else { continue };
         let is_written = entry.write.as_ref().is_some_and(setting::Write::is_at_once);
-        let wish = entry.wanted.for_goal(work.subject.goal);
+        let wish = entry.due(work.subject.goal);
         let is_asked = work.wants_setting(&entry.id)
             && (work.request.devices.is_empty() || seen.device.is_some())
             && !taken.contains(&(entry.id.clone(), seen.device.clone()));

@@ -13,7 +13,7 @@ pub(crate) mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use machine::{Carries, Fact, Function, Nic, Why};
+use machine::{Carries, Fact, Function, Nic, Pause, VirtualFunctions, Why};
 use root::{Dir, Question, Root};
 use units::{BitRate, PciAddress};
 
@@ -86,7 +86,9 @@ fn device(root: &dyn Root, name: &str, path: &str, functions: &[Function], vlans
         channels: ask.json(&Question::Channels(name.to_owned())),
         rings: ask.json(&Question::Rings(name.to_owned())),
         coalescing: ask.json(&Question::Coalescing(name.to_owned())),
-        pause: ask.json(&Question::Pause(name.to_owned())),
+        pause: ask
+            .json(&Question::Pause(name.to_owned()))
+            .map(|(receive, transmit)| Pause { receive, transmit }),
         features: ask.json(&Question::Features(name.to_owned())),
         port: port(&dir),
         in_use: false,
@@ -133,9 +135,9 @@ pub(crate) fn speed(text: &str) -> Fact<BitRate> {
     }
 }
 
-fn virtual_functions(dir: &Dir<'_>) -> Option<(u32, u32)> {
+fn virtual_functions(dir: &Dir<'_>) -> Option<VirtualFunctions> {
     let most = dir.parse("device/sriov_totalvfs").ok()?;
-    Some((dir.parse("device/sriov_numvfs").ok()?, most))
+    Some(VirtualFunctions { now: dir.parse("device/sriov_numvfs").ok()?, most })
 }
 
 /// `p0`, or the number of the port on a card whose ports share a function (mlx4).

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What holds for any plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use machine::{Machine, Nic};
 use nearside_plan::Request;
 use setting::{Ethtool, Place, Plan, Planned};
-use units::{Cpu, CpuSet, NodeId};
+use units::{Cpu, CpuSet, NodeId, PciAddress};
 
 use crate::Seen;
 
@@ -107,43 +108,71 @@ pub(crate) fn on_good_cpus(after: &Seen, plan: &Plan) -> Result<(), String> {
     Ok(())
 }
 
-/// The queues of a node's ports are on its cores, no core having two more than another.
+/// The queues of a node's ports are on its cores, and no core has two more than another.
 pub(crate) fn fair(after: &Seen, plan: &Plan) -> Result<(), String> {
     let machine = &after.machine;
-    let moved = plan.changes.iter().filter(|one| one.setting == "nic-irq-placement");
-    let nodes: Vec<NodeId> = moved
-        .filter_map(|one| {
-            machine.nics.iter().find(|nic| Some(&nic.name) == one.device.as_ref().map(|d| &d.name))
+    let is_moved = |nic: &&Nic| {
+        plan.changes.iter().any(|one| {
+            one.setting == "nic-irq-placement"
+                && matches!(one.place, Place::Interrupt { queue: Some(_), .. })
+                && one.device.as_ref().is_some_and(|device| device.name == nic.name)
         })
-        .filter_map(|nic| nic.node)
-        .collect();
-    let mut counts: BTreeMap<NodeId, BTreeMap<Cpu, usize>> = BTreeMap::new();
-    for planned in plan.changes.iter().filter(|one| one.setting == "nic-irq-placement") {
-        let Place::Interrupt { queue: Some(_), ordinal: 0 } = planned.place else { continue };
-        let Ok(cpu) = planned.to.parse() else { continue };
-        let thread = machine.cpus.threads.iter().find(|thread| thread.cpu == Cpu(cpu));
-        if let Some((node, core)) = thread.and_then(|thread| Some((thread.node?, thread.core))) {
-            *counts.entry(node).or_default().entry(core).or_default() += 1;
+    };
+    let nodes: BTreeSet<NodeId> =
+        machine.nics.iter().filter(is_moved).filter_map(|nic| nic.node).collect();
+    for node in nodes {
+        let mut counts = free_cores(machine, node);
+        for queue in queues(machine, node) {
+            // A node without free CPUs of its own borrows those of the nearest.
+            let Some(count) = core(machine, queue).and_then(|core| counts.get_mut(&core)) else {
+                continue;
+            };
+            *count += 1;
         }
-    }
-    for (node, cores) in counts.into_iter().filter(|(node, _)| nodes.contains(node)) {
-        // Interrupts that were where they belong are no change: they are missing in the count.
-        let total: usize = cores.values().sum();
-        let most = cores.values().max().copied().unwrap_or(0);
-        let all = free_cores(after, node);
-        if most > total.div_ceil(all.max(1)) + 1 {
-            return Err(format!(
-                "node {node}: {most} queues on one of {all} cores, {total} in all"
-            ));
+        let (most, least) = (counts.values().max(), counts.values().min());
+        if let (Some(most), Some(least)) = (most, least)
+            && most - least > 1
+        {
+            return Err(format!("node {node}: {most} queues on one core, {least} on another"));
         }
     }
     Ok(())
 }
 
-fn free_cores(after: &Seen, node: NodeId) -> usize {
-    let machine = &after.machine;
+/// The CPU of each queue of the ports of a node that work.
+fn queues(machine: &Machine, node: NodeId) -> Vec<Cpu> {
+    let ports: BTreeSet<PciAddress> = machine
+        .nics
+        .iter()
+        .filter(|nic| nic.node == Some(node) && nic.state == "up")
+        .filter_map(|nic| nic.function)
+        .collect();
+    let mut seen: BTreeSet<(PciAddress, u32)> = BTreeSet::new();
+    let mut cpus = Vec::new();
+    for irq in &machine.irqs {
+        let Some(source) = irq.source.as_ref().filter(|source| source.is_io) else { continue };
+        let (Some(at), Some(queue)) = (source.function, source.queue) else { continue };
+        if ports.contains(&at) && seen.insert((at, queue)) {
+            cpus.extend(irq.affinity.as_ref().ok().and_then(CpuSet::first));
+        }
+    }
+    cpus
+}
+
+fn core(machine: &Machine, cpu: Cpu) -> Option<Cpu> {
+    let thread = machine.cpus.threads.iter().find(|thread| thread.cpu == cpu)?;
+    Some(thread.core)
+}
+
+/// Cores of a node of which no thread is isolated, none of them used yet.
+fn free_cores(machine: &Machine, node: NodeId) -> BTreeMap<Cpu, usize> {
     let entry = machine.nodes.iter().find(|entry| entry.id == node);
     let usable = entry.map(|entry| machine.usable(&entry.cpus)).unwrap_or_default();
-    let threads = machine.cpus.threads.iter().filter(|thread| usable.contains(thread.cpu));
-    threads.map(|thread| thread.core).collect::<std::collections::BTreeSet<_>>().len()
+    let cpus = &machine.cpus;
+    let apart = cpus.isolated.or(&cpus.nohz_full);
+    let threads = || cpus.threads.iter();
+    let disturbed: BTreeSet<Cpu> =
+        threads().filter(|one| apart.contains(one.cpu)).map(|one| one.core).collect();
+    let free = threads().filter(|one| usable.contains(one.cpu) && !disturbed.contains(&one.core));
+    free.map(|one| (one.core, 0)).collect()
 }

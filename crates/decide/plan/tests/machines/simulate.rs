@@ -88,7 +88,7 @@ fn file(after: &mut Seen, planned: &Planned, path: &str) {
             let mut functions = machine.functions.iter_mut();
             let one = functions.find(|one| Some(one.address) == function).unwrap();
             let aspm = &mut one.link.as_mut().unwrap().aspm;
-            aspm.enabled = Ok((false, false));
+            aspm.enabled = Ok(machine::AspmStates { l0s: false, l1: false });
             aspm.files.iter_mut().for_each(|(_, on)| *on = false);
         }
         setting => observed(after, setting, planned),
@@ -150,8 +150,8 @@ fn ethtool(machine: &mut Machine, planned: &Planned, what: &Ethtool) {
             (Ethtool::Coalescing, "rx-usecs") => {
                 nic.coalescing.as_mut().unwrap().rx_usecs = Some(number());
             }
-            (Ethtool::Pause, "rx") => nic.pause.as_mut().unwrap().0 = on,
-            (Ethtool::Pause, "tx") => nic.pause.as_mut().unwrap().1 = on,
+            (Ethtool::Pause, "rx") => nic.pause.as_mut().unwrap().receive = on,
+            (Ethtool::Pause, "tx") => nic.pause.as_mut().unwrap().transmit = on,
             (Ethtool::Features, _) => {
                 let name = match key {
                     "gro" => "rx-gro",
