@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 use support::{Failed, Need, Trial, failed, trial};
 
 /// Views that must work on any machine.
-const VIEWS: [&[&str]; 7] = [
+const VIEWS: [&[&str]; 10] = [
     &[],
     &["topology"],
     &["topology", "--tree"],
@@ -19,6 +19,9 @@ const VIEWS: [&[&str]; 7] = [
     &["audit"],
     &["audit", "--goal", "latency", "--verbose"],
     &["audit", "--goal", "balanced"],
+    &["plan"],
+    &["plan", "--goal", "latency", "--fit-channels", "--verbose"],
+    &["plan", "--script"],
 ];
 
 fn main() {
@@ -109,7 +112,7 @@ fn views(machine: &[String]) -> Result<(), Failed> {
 }
 
 fn documents(machine: &[String]) -> Result<(), Failed> {
-    for (view, schema) in [("topology", "topology/1"), ("audit", "audit/1")] {
+    for (view, schema) in [("topology", "topology/1"), ("audit", "audit/1"), ("plan", "plan/1")] {
         let output = nearside(&[view, "--json"], machine)?;
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(failed)?;
         if document["schema"] != schema {

@@ -23,11 +23,12 @@ mod vocabulary;
 pub use evidence::{Evidence, Part, Span};
 pub use finding::{Change, Confidence, Finding, FindingEffect, Severity};
 pub use kernel_option::KernelOption;
-pub use observation::{Form, Observation, Observe, Scope, canonical, same_value};
+pub use observation::{Form, Observation, Observe, Scope, canonical, same_value, spelled};
 pub use place::{Device, DeviceKind, Ethtool, Place};
 pub use plan::{Left, LeftWhy, Plan, Planned};
 pub use receipt::{Outcome, Undone};
 pub use setting::{
-    Applies, Basis, Effect, Goal, Meaning, Owner, Reboot, Setting, VendorName, Wanted, Wish,
+    Applies, Basis, Effect, Goal, Meaning, Owner, Reboot, Setting, VendorName, Wanted, Wish, Write,
+    WritePlace,
 };
 pub use vocabulary::{FACTS, NUMERIC_FACTS, TAGS};

@@ -132,6 +132,26 @@ pub fn same_value(form: Form, a: &str, b: &str) -> bool {
     a == b || matches!((canonical(form, a), canonical(form, b)), (Some(a), Some(b)) if a == b)
 }
 
+/// A value in canonical spelling as the kernel wants it written: `on` as `1`, or as `Y` where the
+/// file said `Y` or `N` before; an empty set of CPUs as an empty mask.
+pub fn spelled(form: Form, value: &str, before: &str) -> String {
+    let letters = matches!(before.trim(), "Y" | "N" | "y" | "n");
+    match (form, value) {
+        (Form::Switch, "on") => if letters { "Y" } else { "1" }.to_owned(),
+        (Form::Switch, "off") => if letters { "N" } else { "0" }.to_owned(),
+        (Form::CpuMask, list) => mask(list),
+        _ => value.to_owned(),
+    }
+}
+
+/// As wide as the highest CPU needs and no wider: the kernel refuses a mask beyond its own width
+/// even where the further words are zero (EOVERFLOW, lib/bitmap-str.c).
+fn mask(list: &str) -> String {
+    let Ok(cpus) = units::CpuSet::from_list(list) else { return list.to_owned() };
+    let highest = cpus.iter().last().and_then(|cpu| usize::try_from(cpu.0).ok());
+    highest.map_or_else(|| "0".to_owned(), |highest| cpus.to_mask(highest.saturating_add(1)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +163,15 @@ mod tests {
         assert!(same_value(Form::CpuMask, "00000000,0000000f", "f"));
         assert!(same_value(Form::Switch, "Y", "1"));
         assert!(!same_value(Form::Number, "7", "8"));
+    }
+
+    #[test]
+    fn values_are_spelled_as_the_kernel_wants_them() {
+        assert_eq!(spelled(Form::Switch, "on", "0"), "1");
+        assert_eq!(spelled(Form::Switch, "off", "Y"), "N");
+        assert_eq!(spelled(Form::CpuMask, "0-3,36", ""), "00000010,0000000f");
+        assert_eq!(spelled(Form::CpuMask, "", "f"), "0");
+        assert_eq!(spelled(Form::Selected, "none", "[mq-deadline] none"), "none");
     }
 
     #[test]

@@ -45,8 +45,9 @@ pub enum DeviceKind {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "kind")]
 pub enum Place {
-    /// A file of the kernel. `{device}` stands for the device's name as it is now, and one `*` for
-    /// file or folder names that are looked up when the change is made.
+    /// A file of the kernel. `{device}` stands for the device's name as it is now, for the number
+    /// alone where it is a CPU or a node, and one `*` for file or folder names that are looked up
+    /// when the change is made.
     File {
         /// `/sys/block/{device}/queue/scheduler`.
         path: String,
@@ -60,7 +61,7 @@ pub enum Place {
         /// share one.
         ordinal: u32,
     },
-    /// What ethtool sets of a NIC.
+    /// What ethtool sets of a NIC. Only the words named in a value are set and compared.
     Ethtool {
         /// Which value.
         what: Ethtool,

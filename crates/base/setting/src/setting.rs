@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A catalogue entry: one setting, in the shape of its TOML file.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Observe, Scope};
+use crate::{Form, Observe, Scope};
 
 /// What a machine is tuned for.
 #[derive(
@@ -97,9 +99,79 @@ pub struct Setting {
     /// Ids of settings that must be set before this one.
     #[serde(default)]
     pub after: Vec<String>,
+    /// How it is written at run time; none where nearside does not write it.
+    #[serde(default)]
+    pub write: Option<Write>,
     /// What management controllers call it; filled from `catalogue/vendors/`.
     #[serde(default)]
     pub vendors: Vec<VendorName>,
+}
+
+/// How a setting is written. Empty: the observed file is written, in its own spelling.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Write {
+    /// The file, where it is another than the observed one. Placeholders are those of [`Observe`];
+    /// in the scope of drives `{function}` stands for each controller's function.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// Where it is written, where that is no file.
+    #[serde(default)]
+    pub place: Option<WritePlace>,
+    /// How values of `file` are compared, where it is another than the observed file's form.
+    #[serde(default)]
+    pub form: Option<Form>,
+    /// What is written for an observed value. Once any is given, others cannot be written.
+    #[serde(default)]
+    pub values: BTreeMap<String, String>,
+    /// What is written, with `{value}` in it: `combined={value}`.
+    #[serde(default)]
+    pub spelled: Option<String>,
+    /// An option of the kernel's command line that does it at the next boot: `iommu=pt`.
+    #[serde(default)]
+    pub boot: Option<String>,
+    /// A module's option that does it when the module is loaded again: `nvme poll_queues={value}`.
+    #[serde(default)]
+    pub module: Option<String>,
+}
+
+impl Write {
+    /// Whether it can be written while the machine runs.
+    pub fn is_at_once(&self) -> bool {
+        self.boot.is_none() && self.module.is_none()
+    }
+}
+
+/// Places that are no single file: see [`crate::Place`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritePlace {
+    /// `ethtool -L`.
+    Channels,
+    /// `ethtool -G`.
+    Rings,
+    /// `ethtool -C`.
+    Coalescing,
+    /// `ethtool -K`.
+    Features,
+    /// `ethtool -A`.
+    Pause,
+    /// `ethtool -X`.
+    ReceiveSpread,
+    /// The CPUs of a device's interrupts.
+    Interrupt,
+    /// `xps_cpus` of each transmit queue.
+    TransmitSteering,
+    /// `rps_cpus` of each receive queue.
+    ReceiveSteering,
+    /// Largest read request in configuration space.
+    MaxReadRequest,
+    /// The bound of `/dev/cpu_dma_latency`.
+    IdleLatency,
+    /// A service of systemd.
+    Service,
+    /// `intel_pstate/no_turbo`, or `cpufreq/boost` with other drivers.
+    Turbo,
 }
 
 impl Setting {

@@ -6,6 +6,7 @@
 //!           ├── svg ──────────────────────────────────────> one picture
 //!           └── json ─────────────────────────────────────> topology/1, audit/1
 //! findings ─┴── findings, screen ─────────────────────────> text for a terminal
+//! Plan ──────── plan ─────────────────────────────────────> text for a terminal, plan/1
 //! ```
 //!
 //! Every function here is pure: it is given what was read and what was found, and returns text. It
@@ -28,6 +29,7 @@ mod names;
 pub mod near;
 pub mod path;
 pub mod placement;
+pub mod plan;
 pub mod screen;
 mod style;
 pub mod svg;

@@ -24,6 +24,7 @@ fn setting(scope: Scope, form: Form, file: &str) -> Setting {
         by_hand: None,
         conflicts: Vec::new(),
         after: Vec::new(),
+        write: None,
         vendors: Vec::new(),
         kept: setting::Wanted::default(),
     }

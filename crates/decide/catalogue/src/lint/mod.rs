@@ -8,6 +8,7 @@ mod observe;
 mod options;
 mod text;
 mod wish;
+mod write;
 
 use setting::Setting;
 
@@ -22,4 +23,5 @@ pub(crate) fn entry(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>
     text::check(setting, origin, out);
     observe::check(setting, origin, out);
     wish::check(setting, origin, out);
+    write::check(setting, origin, out);
 }

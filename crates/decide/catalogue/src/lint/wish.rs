@@ -7,24 +7,7 @@ use setting::{Form, Goal, NUMERIC_FACTS, Setting, TAGS, Wanted, Wish, canonical}
 use crate::Complaint;
 use crate::complaint::{spelled, suggest};
 use crate::entry::Origin;
-
-/// Sysctls whose change makes a machine less safe or hides a fault. Tuning tools have set each of
-/// them; this catalogue may explain them and never wish for a value.
-const DENIED: &[&str] = &[
-    "tcp_sack",
-    "tcp_dsack",
-    "tcp_syncookies",
-    "rp_filter",
-    "accept_redirects",
-    "secure_redirects",
-    "send_redirects",
-    "accept_source_route",
-    "drop_caches",
-    "randomize_va_space",
-    "kptr_restrict",
-    "unprivileged_bpf_disabled",
-    "panic_on_oops",
-];
+use crate::guard::keeps_safe;
 
 /// Commands that open a machine: never part of a change.
 const DENIED_COMMANDS: &[&str] =
@@ -144,8 +127,8 @@ fn is_numeric(setting: &Setting) -> bool {
 
 fn check_denied(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
     let has_wish = [&setting.wanted, &setting.kept].iter().any(|w| **w != Wanted::default());
-    let name = setting.observe.file.as_deref().and_then(|file| file.rsplit('/').next());
-    if let Some(name) = name.filter(|name| has_wish && DENIED.contains(name)) {
+    let file = setting.observe.file.as_deref().filter(|file| has_wish && keeps_safe(file));
+    if let Some(name) = file.and_then(|file| file.rsplit('/').next()) {
         let what = format!("a wish for `{name}`, which keeps machines safe");
         out.push(origin.complain("wanted", what, "explain it, and wish for nothing"));
     }

@@ -6,6 +6,7 @@ mod capture;
 mod exec;
 mod explain;
 mod generate;
+mod plan;
 mod screen;
 mod topology;
 
@@ -19,6 +20,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended, Expected> {
         None => screen::run(common),
         Some(Verb::Topology(topology)) => topology::run(common, topology),
         Some(Verb::Audit(audit)) => audit::run(common, audit),
+        Some(Verb::Plan(plan)) => plan::run(common, plan),
         Some(Verb::Explain(explain)) => explain::run(common, explain),
         Some(Verb::Capture(capture)) => capture::run(common, capture),
         Some(Verb::Exec(exec)) => exec::run(common, exec),

@@ -182,7 +182,7 @@ fn confidence(confidence: Confidence) -> &'static str {
     }
 }
 
-fn owner(owner: Owner) -> &'static str {
+pub(super) fn owner(owner: Owner) -> &'static str {
     match owner {
         Owner::Os => "os",
         Owner::Bios => "bios",
@@ -191,7 +191,7 @@ fn owner(owner: Owner) -> &'static str {
     }
 }
 
-fn reboot(reboot: Reboot) -> &'static str {
+pub(super) fn reboot(reboot: Reboot) -> &'static str {
     match reboot {
         Reboot::None => "none",
         Reboot::Reload => "reload",

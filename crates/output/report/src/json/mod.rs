@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The JSON documents that other programs build on: `topology/1`, `audit/1`,
+//! The JSON documents that other programs build on: `topology/1`, `audit/1`, `plan/1`,
 //! `placement/1`, and their schemas.
 //!
 //! The types here are the formats. They are apart from the model on purpose: the model may change,
@@ -7,6 +7,7 @@
 
 mod audit;
 mod placement;
+mod plan;
 mod topology;
 
 pub use audit::{
@@ -16,6 +17,7 @@ pub use placement::{
     PlacementDevice, PlacementDocument, PlacementLeftOut, PlacementMemory, PlacementTarget,
     placement,
 };
+pub use plan::{Plan, PlanChange, PlanDevice, PlanEqual, PlanLeft, plan};
 pub use topology::{
     Cache, Controller, CpuSets, Drive, Function, FunctionNames, Gpu, Host, Interrupt, Lanes, Link,
     Nic, Node, Package, Smt, SubNuma, Topology, Unknown, topology,
@@ -27,6 +29,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("topology-1.json", schema_text(&schema::<Topology>())),
         ("audit-1.json", schema_text(&schema::<Audit>())),
         ("placement-1.json", schema_text(&schema::<PlacementDocument>())),
+        ("plan-1.json", schema_text(&schema::<Plan>())),
     ]
 }
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The guard against being locked out: what can drop the link that carries the login, a heartbeat
+//! or a network root is left out unless it was named.
+
+use std::collections::BTreeMap;
+
+use machine::{Carries, DriveKind, Machine, NicKind};
+use setting::LeftWhy;
+
+use crate::draft::{Draft, Work};
+
+/// Options of the command line that put the root on the network
+/// (Documentation/admin-guide/nfs/nfsroot.rst; dracut.cmdline(7)).
+const NETWORK_ROOTS: [&str; 5] =
+    ["nfsroot", "netroot", "rd.iscsi.initiator", "rd.nvmf.discover", "iscsi_initiator"];
+
+/// Leaves changes that could drop a link that the machine or its user hangs on.
+pub(crate) fn lock_out(work: &Work<'_>, draft: &mut Draft) {
+    let reasons = guarded(work);
+    for drafted in std::mem::take(&mut draft.changes) {
+        let nic = drafted.planned.drops_link.as_deref().filter(|_| !drafted.is_named);
+        match nic.and_then(|nic| Some((nic.to_owned(), reasons.get(nic)?))) {
+            None => draft.changes.push(drafted),
+            Some((nic, reason)) => {
+                let because = format!("it drops the link of {nic} for a moment, which {reason}");
+                draft.leave_drafted(drafted, LeftWhy::LockOut, because);
+            }
+        }
+    }
+}
+
+/// Network devices that must not lose their link, each with the reason.
+///
+/// What carries something is told by the live machine and by captures of it. Where it is not told,
+/// each device in use may.
+fn guarded(work: &Work<'_>) -> BTreeMap<String, String> {
+    let machine = work.machine();
+    let mut reasons = BTreeMap::new();
+    for name in &work.request.carries {
+        guard(machine, name, "was named as one that must not lose it", &mut reasons);
+    }
+    for (name, what) in &machine.carriers {
+        if let Some(what) = what.first() {
+            guard(machine, name, carries(*what), &mut reasons);
+        }
+    }
+    let is_unknown = reasons.is_empty();
+    let root = network_root(machine);
+    for nic in machine.nics.iter().filter(|nic| nic.in_use) {
+        let is_shared = matches!(nic.kind, NicKind::Bond | NicKind::Bridge | NicKind::Vlan);
+        let reason = match &root {
+            Some(root) => root.clone(),
+            None if is_unknown => "is in use and may carry the login".to_owned(),
+            None if is_shared => format!("carries {}, which others may watch", nic.name),
+            None => continue,
+        };
+        guard(machine, &nic.name, &reason, &mut reasons);
+    }
+    reasons
+}
+
+fn carries(what: Carries) -> &'static str {
+    match what {
+        Carries::Login => "carries the login",
+        Carries::DefaultRoute => "carries the default route",
+        Carries::RootFileSystem => "carries the root file system",
+        Carries::Storage => "carries storage",
+        Carries::Heartbeat => "carries the heartbeat of a cluster",
+    }
+}
+
+/// Guards a device and all that carry it: a VLAN's parent, a bond's ports.
+fn guard(machine: &Machine, name: &str, reason: &str, reasons: &mut BTreeMap<String, String>) {
+    let mut waiting = vec![name.to_owned()];
+    let mut seen: Vec<String> = Vec::new();
+    while let Some(name) = waiting.pop() {
+        if seen.contains(&name) {
+            continue;
+        }
+        reasons.entry(name.clone()).or_insert_with(|| reason.to_owned());
+        let carries = |nic: &&machine::Nic| {
+            nic.upper.contains(&name) || nic.master.as_deref() == Some(name.as_str())
+        };
+        let above = machine.nics.iter().find(|nic| nic.name == name);
+        waiting.extend(above.map(|nic| nic.lower.clone()).unwrap_or_default());
+        waiting.extend(machine.nics.iter().filter(carries).map(|nic| nic.name.clone()));
+        seen.push(name);
+    }
+}
+
+fn network_root(machine: &Machine) -> Option<String> {
+    let options = &machine.host.command_line;
+    let by_option = NETWORK_ROOTS.iter().find(|key| options.last(key).is_some());
+    let is_nfs = options.last("root").flatten() == Some("/dev/nfs");
+    let is_remote = |drive: &&machine::Drive| {
+        let far = drive.controllers.iter().any(|path| {
+            matches!(path.transport.as_str(), "tcp" | "rdma" | "iscsi" | "fc" | "loop")
+        });
+        let is_root = drive.mounts.iter().any(|mount| mount == "/" || mount == "/usr");
+        is_root && (far || drive.kind == DriveKind::NvmeFabrics)
+    };
+    let drive = machine.drives.iter().find(is_remote);
+    match (by_option, is_nfs, drive) {
+        (Some(key), _, _) => Some(format!("may carry the root file system ({key})")),
+        (None, true, _) => Some("may carry the root file system (NFS)".to_owned()),
+        (None, false, Some(drive)) => {
+            Some(format!("may carry the root file system ({})", drive.name))
+        }
+        (None, false, None) => None,
+    }
+}

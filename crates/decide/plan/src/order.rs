@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The order of changes. Some writes move other values, so that these come after them:
+//!
+//! - channels reset affinity and XPS, and rings reopen the device: channels, rings, interrupts, XPS,
+//!   RPS;
+//! - a scheduler resets `nr_requests`; a governor decides which EPP may be written: the catalogue's
+//!   `after` says both;
+//! - bounds move in the direction of their range: the one that makes room first.
+
+use std::collections::BTreeMap;
+
+use setting::{Ethtool, Place, Planned, Setting};
+
+use crate::conflict;
+use crate::draft::{Drafted, Work};
+use crate::words::natural;
+
+/// Sorts the changes of a plan.
+pub(crate) fn sort(work: &Work<'_>, changes: &mut Vec<Drafted>) {
+    let settings = work.subject.catalogue.settings();
+    let index: BTreeMap<&str, usize> =
+        settings.iter().enumerate().map(|(at, entry)| (entry.id.as_str(), at)).collect();
+    let seconds: Vec<bool> =
+        changes.iter().map(|one| conflict::is_second(changes, &one.planned)).collect();
+    let mut keyed: Vec<_> = std::mem::take(changes)
+        .into_iter()
+        .zip(seconds)
+        .map(|(drafted, second)| {
+            let Planned { setting, place, .. } = &drafted.planned;
+            let at = index.get(setting.as_str()).copied().unwrap_or(usize::MAX);
+            let depth = work.entry(setting).map_or(0, |entry| depth(work, entry, 0));
+            ((phase(setting, place), depth, second, at), drafted)
+        })
+        .collect();
+    keyed.sort_by(|(a, one), (b, other)| {
+        a.cmp(b).then_with(|| by_place(&one.planned, &other.planned))
+    });
+    changes.extend(keyed.into_iter().map(|(_, drafted)| drafted));
+}
+
+/// Groups of places, in the order in which they are written.
+fn phase(setting: &str, place: &Place) -> u8 {
+    match (place, setting) {
+        (Place::Service { .. }, _) => 0,
+        (Place::BannedInterrupts, _) => 1,
+        (Place::Ethtool { what: Ethtool::Channels }, _) => 2,
+        (Place::Ethtool { what: Ethtool::Rings }, _) => 3,
+        (Place::Ethtool { what: Ethtool::Features }, _) => 4,
+        (Place::Ethtool { what: Ethtool::Coalescing }, _) => 5,
+        (Place::Ethtool { what: Ethtool::Pause }, _) => 6,
+        (Place::File { .. }, "mtu") => 7,
+        (Place::Ethtool { what: Ethtool::ReceiveSpread }, _) => 8,
+        (Place::Interrupt { .. }, _) => 9,
+        (Place::File { .. }, "xps-placement") => 10,
+        (Place::File { .. }, "rps-placement") => 11,
+        _ => 12,
+    }
+}
+
+/// How many settings must come before this one. The lint allows no circle; own entries are linted
+/// as well, and 64 ends one all the same.
+fn depth(work: &Work<'_>, entry: &Setting, steps: usize) -> usize {
+    if steps > 64 {
+        return steps;
+    }
+    let before = entry.after.iter().filter_map(|id| work.entry(id));
+    before.map(|entry| depth(work, entry, steps + 1).saturating_add(1)).max().unwrap_or(0)
+}
+
+fn by_place(one: &Planned, other: &Planned) -> std::cmp::Ordering {
+    let name = |planned: &Planned| {
+        planned.device.as_ref().map(|device| device.name.clone()).unwrap_or_default()
+    };
+    let place = |planned: &Planned| match &planned.place {
+        Place::File { path } => path.clone(),
+        Place::Interrupt { queue, ordinal } => {
+            // Vectors without a queue come last: they carry no packets.
+            format!("{}-{ordinal}", queue.map_or_else(|| "~".to_owned(), |queue| queue.to_string()))
+        }
+        _ => one.setting.clone(),
+    };
+    natural(&name(one), &name(other)).then_with(|| natural(&place(one), &place(other)))
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The order in which a plan is made, on one screen.
+
+use audit::Subject;
+use setting::Plan;
+
+use crate::draft::{Draft, Work};
+use crate::request::Request;
+use crate::{conflict, guard, order, placement, resolve, want};
+
+/// Plans what a request asks for. What cannot be done, or not by nearside, is in the plan as left,
+/// with the reason.
+pub fn plan(subject: &Subject<'_>, request: &Request) -> Plan {
+    let goal = request.goal.unwrap_or(subject.goal);
+    let subject = Subject { goal, ..*subject };
+    let audit = audit::audit(&subject);
+    let work = Work::new(&subject, request, &audit);
+    let mut draft = Draft::default();
+    for want in want::gather(&work, &mut draft) {
+        resolve::resolve(&work, &want, &mut draft);
+    }
+    placement::fit_channels(&work, &mut draft);
+    conflict::settle(&work, &mut draft);
+    guard::lock_out(&work, &mut draft);
+    // Only now is it known how many queues there will be.
+    placement::place(&work, &mut draft);
+    order::sort(&work, &mut draft.changes);
+    draft.finish(request)
+}

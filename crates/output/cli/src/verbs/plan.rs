@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `nearside plan`: what would be changed, in which order, and what is left to others.
+
+use std::path::Path;
+
+use audit::Subject;
+use plan::{BootTool, Named, Profile, Queues, Refusal, Request};
+use report::findings::Detail;
+use setting::Goal;
+
+use crate::args::{Common, Plan};
+use crate::expected::{Ended, Expected};
+use crate::source::{Kind, Source};
+use crate::{source, subject, terminal};
+
+pub(crate) fn run(common: &Common, asked: &Plan) -> Result<Ended, Expected> {
+    let catalogue = subject::catalogue(common.catalogue.as_deref())?;
+    let mut request = request(asked)?;
+    let source = source::open(common)?;
+    let read = subject::read(&*source.root, &catalogue);
+    surroundings(&source, asked, &mut request);
+    let subject = Subject {
+        machine: &read.machine,
+        observations: &read.observations,
+        catalogue: &catalogue,
+        goal: request.goal.unwrap_or_default(),
+    };
+    plan::check(&subject, &request)?;
+    let made = plan::plan(&subject, &request);
+    if common.json {
+        terminal::document(&report::json::plan(&made))?;
+    } else if asked.script {
+        terminal::answer(&plan::script(&made, &read.machine))?;
+    } else if asked.undo_script {
+        terminal::answer(&plan::undo_script(&made, &read.machine))?;
+    } else {
+        let detail = if asked.verbose { Detail::Full } else { Detail::Brief };
+        terminal::answer(&report::plan::draw(&made, detail, &terminal::style(common.color)))?;
+    }
+    Ok(Ended::Well)
+}
+
+impl From<Refusal> for Expected {
+    fn from(refusal: Refusal) -> Self {
+        Self::usage(refusal.what, refusal.help)
+    }
+}
+
+/// What was typed, and what a profile adds to it. Where nothing is named, the goal is throughput.
+fn request(asked: &Plan) -> Result<Request, Expected> {
+    let mut request = Request {
+        goal: asked.goal.map(Goal::from),
+        named: asked.set.iter().map(|text| text.parse()).collect::<Result<_, Refusal>>()?,
+        only: asked.only.clone(),
+        devices: asked.device.clone(),
+        queues: if asked.fit_channels { Queues::Fit } else { Queues::Keep },
+        ..Request::default()
+    };
+    request.named.extend(places(asked));
+    if let Some(file) = &asked.profile {
+        profile(file)?.add_to(&mut request);
+    }
+    if request.goal.is_none() && request.named.is_empty() {
+        request.goal = Some(Goal::Throughput);
+    }
+    Ok(request)
+}
+
+/// The two forms of the vendors' scripts: `--cpus LIST` and `--node N`, for each device.
+fn places(asked: &Plan) -> Vec<Named> {
+    let value = match (&asked.cpus, asked.node) {
+        (Some(list), _) => format!("cpus:{list}"),
+        (None, Some(node)) => format!("node:{node}"),
+        (None, None) => return Vec::new(),
+    };
+    let named = |setting: &str, device: &String| Named {
+        setting: setting.to_owned(),
+        value: value.clone(),
+        device: Some(device.clone()),
+    };
+    let is_drive = |device: &str| device.trim_start_matches("/dev/").starts_with("nvme");
+    let setting = |device: &String| match is_drive(device) {
+        true => named("drive-irq-placement", device),
+        false => named("nic-irq-placement", device),
+    };
+    asked.device.iter().map(setting).collect()
+}
+
+fn profile(file: &Path) -> Result<Profile, Expected> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        let what = format!("cannot read the profile {}: {error}", file.display());
+        Expected::precondition(what, "name a TOML file; docs/plan.md shows one")
+    })?;
+    Profile::parse(&text).map_err(|error| {
+        Expected::usage(format!("{}: {error}", file.display()), "docs/plan.md shows a profile")
+    })
+}
+
+/// What only a person or the live machine tells: who is logged in over what, and how it boots.
+fn surroundings(source: &Source, asked: &Plan, request: &mut Request) {
+    request.carries.clone_from(&asked.carries);
+    if source.kind == Kind::Live {
+        request.boot = boot_tool();
+    }
+}
+
+fn boot_tool() -> Option<BootTool> {
+    let signs = [
+        ("/usr/bin/kernelstub", BootTool::Kernelstub),
+        ("/usr/sbin/grubby", BootTool::Grubby),
+        ("/etc/default/grub", BootTool::Grub),
+        ("/etc/kernel/cmdline", BootTool::SystemdBoot),
+    ];
+    signs.into_iter().find(|(path, _)| Path::new(path).exists()).map(|(_, tool)| tool)
+}
