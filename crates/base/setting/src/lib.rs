@@ -20,12 +20,10 @@ mod receipt;
 mod setting;
 mod vocabulary;
 
-pub use finding::{Change, Confidence, Evidence, Finding, FindingEffect, Severity};
-pub use observation::{Form, Observation, Observe, Scope, canonical, same_value, spelled};
 pub use evidence::{Evidence, Part, Span};
 pub use finding::{Change, Confidence, Finding, FindingEffect, Severity};
 pub use kernel_option::KernelOption;
-pub use observation::{Form, Observation, Observe, Scope, canonical, same_value};
+pub use observation::{Form, Observation, Observe, Scope, canonical, same_value, spelled};
 pub use place::{Device, DeviceKind, Ethtool, Place};
 pub use plan::{Left, LeftWhy, Plan, Planned};
 pub use receipt::{Outcome, Undone};

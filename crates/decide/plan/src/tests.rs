@@ -236,6 +236,7 @@ fn irqbalance_is_told_what_to_leave_and_stopped_only_if_asked() {
         name: "irqbalance".to_owned(),
         running: Ok(true),
         enabled: Ok(true),
+        seen: None,
         configuration: Some(("/etc/default/irqbalance".to_owned(), "OPTIONS=-i7".to_owned())),
     });
     let plan = planned(&machine, &[], &goal());
