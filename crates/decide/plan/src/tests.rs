@@ -237,6 +237,7 @@ fn irqbalance_is_told_what_to_leave_and_stopped_only_if_asked() {
         running: Ok(true),
         seen: None,
         enabled: Ok(true),
+        seen: None,
         configuration: Some(("/etc/default/irqbalance".to_owned(), "OPTIONS=-i7".to_owned())),
     });
     let plan = planned(&machine, &[], &goal());
