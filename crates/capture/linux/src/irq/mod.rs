@@ -8,6 +8,7 @@ pub(crate) mod interrupts;
 mod managed;
 pub(crate) mod name;
 mod source;
+mod vectors;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +17,7 @@ use root::{Dir, Root};
 use units::{CpuSet, NodeId, PciAddress};
 
 pub(crate) use self::interrupts::Interrupts;
+pub use self::vectors::{Vector, vectors};
 use self::interrupts::Line;
 use self::managed::Modes;
 use self::source::Devices;
