@@ -115,7 +115,8 @@ mod tests {
     use proptest::prelude::*;
 
     /// As Debian 12 ships it, with a line of an administrator.
-    const DEBIAN: &str = "# Additional arguments\n#IRQBALANCE_ARGS=\nIRQBALANCE_ARGS=\"--hintpolicy=exact -i 9\"\n";
+    const DEBIAN: &str =
+        "# Additional arguments\n#IRQBALANCE_ARGS=\nIRQBALANCE_ARGS=\"--hintpolicy=exact -i 9\"\n";
 
     #[test]
     fn the_administrators_lines_stay() {

@@ -89,7 +89,8 @@ fn carry(
     for (index, intent) in intents.iter().enumerate() {
         let came = change(lookup, intent);
         // A floor above the ceiling of now is refused, and taken once the ceiling was raised.
-        if is_pair_refusal(intent, &came) && intents.iter().skip(index + 1).any(|i| is_pair(i, intent))
+        if is_pair_refusal(intent, &came)
+            && intents.iter().skip(index + 1).any(|i| is_pair(i, intent))
         {
             waiting.push(index);
             continue;
@@ -139,8 +140,7 @@ fn tell(
 ) -> Result<(), JournalError> {
     let Came { outcome, path, after, witnesses, note } = came;
     let moved = (path != intent.path).then(|| path.clone());
-    let receipt =
-        journal::Receipt { outcome: outcome.clone(), after, witnesses, path: moved };
+    let receipt = journal::Receipt { outcome: outcome.clone(), after, witnesses, path: moved };
     let told = journal.append(Record::Receipt { transaction, index, receipt });
     receipts.push(Receipt {
         setting: intent.setting.clone(),
@@ -247,10 +247,13 @@ const PAIRS: [(&str, &str); 3] = [
 ];
 
 fn is_pair_refusal(intent: &Intent, came: &Came) -> bool {
-    let is_one = PAIRS.iter().any(|(min, max)| {
-        intent.path.ends_with(min) || intent.path.ends_with(max)
-    });
-    is_one && matches!(came.outcome, Outcome::Refused { .. } | Outcome::Rounded { .. } | Outcome::Dropped)
+    let is_one =
+        PAIRS.iter().any(|(min, max)| intent.path.ends_with(min) || intent.path.ends_with(max));
+    is_one
+        && matches!(
+            came.outcome,
+            Outcome::Refused { .. } | Outcome::Rounded { .. } | Outcome::Dropped
+        )
 }
 
 /// Whether two are floor and ceiling of the same thing.

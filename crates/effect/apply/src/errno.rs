@@ -33,8 +33,5 @@ const NAMES: [(Errno, &str); 24] = [
 /// `EINVAL`, or `errno 123` for one that no knob is known to answer.
 pub(crate) fn name(errno: Errno) -> String {
     let known = NAMES.iter().find(|(known, _)| *known == errno);
-    known.map_or_else(
-        || format!("errno {}", errno.raw_os_error()),
-        |(_, name)| (*name).to_owned(),
-    )
+    known.map_or_else(|| format!("errno {}", errno.raw_os_error()), |(_, name)| (*name).to_owned())
 }

@@ -35,7 +35,9 @@ impl ApplyError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::Journal(error) | Self::TakenBack(error) | Self::Untold(error) => error.help(),
-            Self::LeftBehind(_) => "look at the disk that holds the journal, then `nearside revert`",
+            Self::LeftBehind(_) => {
+                "look at the disk that holds the journal, then `nearside revert`"
+            }
             Self::NoBoot(_) => "this needs a kernel with /proc mounted",
             Self::Unfinished(_) => "`nearside revert` takes it back",
             Self::NoTransaction(_) => "`nearside revert --dry-run` lists what there is",

@@ -76,7 +76,10 @@ pub(crate) fn features(all: &[Feature]) -> String {
 }
 
 /// Numbers as pairs; those that are switches print as such.
-pub(crate) fn from_numbers<'a>(numbers: impl IntoIterator<Item = (&'a str, u32)>, switches: &[&str]) -> String {
+pub(crate) fn from_numbers<'a>(
+    numbers: impl IntoIterator<Item = (&'a str, u32)>,
+    switches: &[&str],
+) -> String {
     let pairs: Pairs = numbers
         .into_iter()
         .map(|(name, value)| {

@@ -30,7 +30,8 @@ struct Moved {
 impl Moved {
     fn add(&mut self, planned: &Planned, witnesses: &[Witness]) {
         self.keys.extend(witnesses.iter().map(|w| key(w.device.as_ref(), &w.place, &w.part)));
-        if let Some(device) = planned.device.as_ref().filter(|_| witness::opens_again(&planned.place))
+        if let Some(device) =
+            planned.device.as_ref().filter(|_| witness::opens_again(&planned.place))
         {
             self.opened.insert(device.name.clone());
         }

@@ -321,7 +321,8 @@ mod tests {
 
     #[test]
     fn an_even_table_is_a_number() {
-        for (table, count) in [("0 1 2 0 1", Some(3)), ("0 0", Some(1)), ("0 2", None), ("", None)] {
+        for (table, count) in [("0 1 2 0 1", Some(3)), ("0 0", Some(1)), ("0 2", None), ("", None)]
+        {
             assert_eq!(spread(&Raw::text(table)), count, "{table}");
         }
     }

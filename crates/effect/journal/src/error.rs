@@ -26,7 +26,9 @@ pub enum JournalError {
         pid: Option<u32>,
     },
     /// A record in the middle is not what was written.
-    #[error("line {line}: the checksum does not match the record; the journal was altered or damaged")]
+    #[error(
+        "line {line}: the checksum does not match the record; the journal was altered or damaged"
+    )]
     Checksum {
         /// Line, from 1.
         line: usize,
@@ -50,7 +52,9 @@ pub enum JournalError {
         found: u64,
     },
     /// A record speaks of a transaction or change that was never begun.
-    #[error("line {line}: speaks of change {index} of transaction {transaction}, which was never intended")]
+    #[error(
+        "line {line}: speaks of change {index} of transaction {transaction}, which was never intended"
+    )]
     Dangling {
         /// Line, from 1.
         line: usize,

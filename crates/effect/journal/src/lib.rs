@@ -16,6 +16,8 @@
 #![forbid(unsafe_code)]
 
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod line;
 mod medium;
 mod raw;

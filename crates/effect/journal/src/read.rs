@@ -73,7 +73,9 @@ fn is_torn(bytes: &[u8], at: usize) -> bool {
 
 /// An older minor version is read, a newer major one is refused by name.
 fn check_head(record: &Record) -> Result<(), JournalError> {
-    let Record::Journal { schema, minor, .. } = record else { return Err(JournalError::NotJournal) };
+    let Record::Journal { schema, minor, .. } = record else {
+        return Err(JournalError::NotJournal);
+    };
     if schema == SCHEMA && *minor <= MINOR {
         return Ok(());
     }

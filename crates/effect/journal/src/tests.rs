@@ -122,7 +122,7 @@ fn damage_in_the_middle_is_refused_by_its_line() {
 fn a_newer_format_is_refused_by_name() {
     let message = |schema: &str, minor| {
         let record = Record::Journal { schema: schema.to_owned(), minor, last: 0 };
-        parse(line::encode(0, &record).unwrap().as_bytes()).unwrap_err().to_string()
+        parse(&line::encode(0, &record).unwrap()).unwrap_err().to_string()
     };
     let says = "the journal has the format \"journal/2.0\"; this nearside knows \"journal/1.0\"";
     assert_eq!(message("journal/2", 0), says);

@@ -111,7 +111,7 @@ impl Journal {
     /// It cannot be written. Then it does not count, here or for the next reader.
     pub fn append(&mut self, record: Record) -> Result<(), JournalError> {
         let text = line::encode(self.next, &record).map_err(|error| self.failed(error.into()))?;
-        if let Err(error) = self.medium.append(text.as_bytes()) {
+        if let Err(error) = self.medium.append(&text) {
             // Half a line in front of the next one would spoil both.
             let _ = self.medium.cut(self.length);
             return Err(self.failed(error));
@@ -139,14 +139,14 @@ impl Journal {
         }
         let live: Vec<Transaction> =
             self.transactions().iter().filter(|t| !t.is_settled()).cloned().collect();
-        let mut text = String::new();
+        let mut text = Vec::new();
         let mut next = 0;
         let last = self.fold.last;
         for record in std::iter::once(head(last)).chain(live.iter().flat_map(records)) {
-            text += &line::encode(next, &record).map_err(|error| self.failed(error.into()))?;
+            text.extend(line::encode(next, &record).map_err(|error| self.failed(error.into()))?);
             next += 1;
         }
-        self.medium.replace(text.as_bytes()).map_err(|error| self.failed(error))?;
+        self.medium.replace(&text).map_err(|error| self.failed(error))?;
         self.length = text.len();
         self.next = next;
         self.fold = Fold { transactions: live, last };

@@ -36,7 +36,8 @@ pub(super) fn set(root: &LiveRoot, bound_us: Option<u32>) -> Result<(), Errno> {
 
 fn end(root: &LiveRoot) -> Result<(), Errno> {
     let holder = hold::holder(root).unwrap_or_default();
-    let process = holder.and_then(|(process, _)| i32::try_from(process).ok()).and_then(Pid::from_raw);
+    let process =
+        holder.and_then(|(process, _)| i32::try_from(process).ok()).and_then(Pid::from_raw);
     if let Some(process) = process {
         kill_process(process, Signal::TERM)?;
         wait(|| hold::bound(root) == Ok(None))?;

@@ -122,12 +122,8 @@ fn replace(path: &Path, bytes: Option<&[u8]>) -> std::io::Result<()> {
         return File::open(folder)?.sync_all();
     };
     let fresh = fresh(&path);
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o644)
-        .open(&fresh)?;
+    let mut file =
+        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(&fresh)?;
     if let Ok(old) = fs::metadata(&path) {
         file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o7777))?;
         fchown(&file, Some(old.uid()), Some(old.gid()))?;

@@ -11,8 +11,7 @@ const HOSTS: &str = "/sys/class/scsi_host";
 
 /// Files that may hold what tells a drive from all others, below its folder in /sys/block: of NVMe
 /// namespaces, of SCSI disks, of virtio disks. The serial number of an NVMe controller is its own.
-const DRIVE_SERIALS: [&str; 5] =
-    ["wwid", "uuid", "device/wwid", "device/serial", "serial"];
+const DRIVE_SERIALS: [&str; 5] = ["wwid", "uuid", "device/wwid", "device/serial", "serial"];
 
 /// What a device is called now; none where it is gone.
 pub(super) fn find(root: &dyn Root, device: &Device) -> Option<String> {

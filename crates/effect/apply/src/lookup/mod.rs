@@ -151,14 +151,10 @@ impl<'a> Lookup<'a> {
     }
 
     /// Fills the `*` of a path, in the order of names by length and letter.
-    fn expand(
-        &self,
-        pattern: &str,
-        name: Option<&str>,
-        part: &str,
-    ) -> Result<Vec<Found>, Absent> {
+    fn expand(&self, pattern: &str, name: Option<&str>, part: &str) -> Result<Vec<Found>, Absent> {
         let found = |pattern: String| {
-            let path = name.map_or_else(|| pattern.clone(), |name| pattern.replace("{device}", name));
+            let path =
+                name.map_or_else(|| pattern.clone(), |name| pattern.replace("{device}", name));
             self.kernel.mode(&path).ok()?;
             let place = Place::File { path: pattern };
             Some(Found { spot: Spot::File(path), place, part: part.to_owned() })
@@ -230,7 +226,10 @@ fn is_name(name: &str) -> bool {
 /// A name of a unit as systemd has them (systemd.unit(5)), and never one that is an option.
 fn is_unit(unit: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ":-_.\\@".contains(c);
-    unit.len() < 256 && unit.ends_with(".service") && !unit.starts_with('-') && unit.chars().all(is_plain)
+    unit.len() < 256
+        && unit.ends_with(".service")
+        && !unit.starts_with('-')
+        && unit.chars().all(is_plain)
 }
 
 #[cfg(test)]
@@ -239,7 +238,9 @@ mod tests {
 
     #[test]
     fn only_knobs_are_written() {
-        for path in ["/etc/passwd", "/proc/self/mem", "/sys/../etc/passwd", "sys/x", "/proc/sysrq-trigger"] {
+        for path in
+            ["/etc/passwd", "/proc/self/mem", "/sys/../etc/passwd", "sys/x", "/proc/sysrq-trigger"]
+        {
             assert!(!may_be_written(path), "{path}");
         }
         assert!(may_be_written("/proc/sys/vm/swappiness") && may_be_written("/sys/block/sda/x"));

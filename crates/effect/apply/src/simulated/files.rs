@@ -66,12 +66,10 @@ pub(super) fn write(kernel: &Simulated, path: &str, text: &str) -> Changes {
         "scaling_max_freq" => {
             ordered(kernel, path, text, &format!("{folder}/scaling_min_freq"), false)
         }
-        "control" if folder.ends_with("/smt") => {
-            match kernel.text(path).as_deref() {
-                Some("notsupported" | "notimplemented") => Err(Errno::NODEV),
-                _ => one(text.to_owned()),
-            }
-        }
+        "control" if folder.ends_with("/smt") => match kernel.text(path).as_deref() {
+            Some("notsupported" | "notimplemented") => Err(Errno::NODEV),
+            _ => one(text.to_owned()),
+        },
         "control" if !matches!(text, "on" | "auto") => Err(Errno::INVAL),
         "mtu" => match number(text)? {
             68..=65_535 => one(text.to_owned()),
@@ -150,10 +148,8 @@ fn scheduler(kernel: &Simulated, path: &str, folder: &str, text: &str) -> Change
     }
     let depth = kernel.text(&format!("{folder}/../mq/0/nr_tags")).unwrap_or("128".to_owned());
     let requests = if text == "none" { depth } else { "256".to_owned() };
-    let mut changes = vec![
-        (path.to_owned(), word),
-        (format!("{folder}/nr_requests"), format!("{requests}\n")),
-    ];
+    let mut changes =
+        vec![(path.to_owned(), word), (format!("{folder}/nr_requests"), format!("{requests}\n"))];
     if text == "bfq" {
         changes.push((format!("{folder}/wbt_lat_usec"), "0\n".to_owned()));
     }

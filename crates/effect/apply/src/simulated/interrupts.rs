@@ -9,12 +9,7 @@ use super::files::{parse_mask, possible, print_mask};
 use super::{Simulated, files};
 
 /// A write to a file in `/proc/irq`.
-pub(super) fn write(
-    kernel: &Simulated,
-    path: &str,
-    text: &str,
-    mode: u32,
-) -> Result<(), Errno> {
+pub(super) fn write(kernel: &Simulated, path: &str, text: &str, mode: u32) -> Result<(), Errno> {
     let Some((folder, name)) = path.rsplit_once('/') else { return Err(Errno::NOENT) };
     if name == "default_smp_affinity" {
         for (path, text) in files::write(kernel, path, text.trim())? {

@@ -98,12 +98,7 @@ impl Port {
         };
         match what {
             Ethtool::Channels => self.channels.as_ref().map(|c| {
-                numbers([
-                    ("rx", c.rx),
-                    ("tx", c.tx),
-                    ("other", c.other),
-                    ("combined", c.combined),
-                ])
+                numbers([("rx", c.rx), ("tx", c.tx), ("other", c.other), ("combined", c.combined)])
             }),
             Ethtool::Rings => self.rings.as_ref().map(|r| {
                 numbers([
@@ -134,9 +129,8 @@ impl Port {
             Ethtool::Features => {
                 (!self.features.is_empty()).then(|| pairs::features(&self.features))
             }
-            Ethtool::ReceiveSpread => (!self.spread.is_empty()).then(|| {
-                self.spread.iter().map(u32::to_string).collect::<Vec<_>>().join(" ")
-            }),
+            Ethtool::ReceiveSpread => (!self.spread.is_empty())
+                .then(|| self.spread.iter().map(u32::to_string).collect::<Vec<_>>().join(" ")),
         }
     }
 }
@@ -165,7 +159,9 @@ pub(super) fn set(
                 take(pair, value)?;
             }
         }
-        Ethtool::Coalescing => coalesce(port.coalescing.as_mut().ok_or(Errno::OPNOTSUPP)?, &wanted)?,
+        Ethtool::Coalescing => {
+            coalesce(port.coalescing.as_mut().ok_or(Errno::OPNOTSUPP)?, &wanted)?
+        }
         Ethtool::Pause => {
             let pause = port.pause.as_mut().ok_or(Errno::OPNOTSUPP)?;
             for (name, value) in &wanted {
@@ -335,17 +331,12 @@ fn make_interrupts(kernel: &Simulated, nic: &str, queues: u32, keeps_numbers: bo
 
 fn action(kernel: &Simulated, number: u32) -> Option<String> {
     let names = kernel.list(&format!("/proc/irq/{number}")).ok()?;
-    let is_file = |name: &str| {
-        name.contains("affinity") || matches!(name, "node" | "spurious")
-    };
+    let is_file = |name: &str| name.contains("affinity") || matches!(name, "node" | "spurious");
     names.into_iter().find(|name| !is_file(name))
 }
 
 /// Names of the vectors of so many queues, after those that there are: first those without a queue.
-fn wanted_names(
-    names: &[(u32, Option<u32>, String)],
-    queues: u32,
-) -> Vec<(String, Option<u32>)> {
+fn wanted_names(names: &[(u32, Option<u32>, String)], queues: u32) -> Vec<(String, Option<u32>)> {
     let others = names.iter().filter(|(_, queue, _)| queue.is_none());
     let mut wanted: Vec<(String, Option<u32>)> =
         others.map(|(_, _, name)| (name.clone(), None)).collect();

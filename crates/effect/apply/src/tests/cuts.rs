@@ -154,11 +154,14 @@ fn a_loss_of_power_leaves_only_what_is_on_disk() {
         }
         let medium = MemoryMedium::with(bytes[..length].to_vec());
         kernel = kernel.rebooted(&format!("boot-{length}"));
-        kernel.set(IRQBALANCE, &crate::banned::with(
-            ADMINS,
-            "IRQBALANCE_ARGS",
-            &[40, 41, 42, 43].into_iter().collect(),
-        ));
+        kernel.set(
+            IRQBALANCE,
+            &crate::banned::with(
+                ADMINS,
+                "IRQBALANCE_ARGS",
+                &[40, 41, 42, 43].into_iter().collect(),
+            ),
+        );
         let reverted = take_back(&kernel, &medium);
         let file = |one: &&Reverted| one.path == IRQBALANCE;
         assert_eq!(reverted.iter().find(file).unwrap().undone, Undone::Restored, "at {length}");

@@ -94,7 +94,8 @@ fn interrupts_answer_as_they_were_measured() {
     assert_eq!(place("7"), refused("EINVAL"));
     assert_eq!(place("5,7"), Outcome::Applied);
     for (path, mask) in [("smp_affinity", "0"), ("smp_affinity", "00000000,00000010")] {
-        let irq = linux::vectors(&kernel, device(&kernel, DeviceKind::Nic, "eth0").function.unwrap());
+        let irq =
+            linux::vectors(&kernel, device(&kernel, DeviceKind::Nic, "eth0").function.unwrap());
         let path = format!("/proc/irq/{}/{path}", irq[0].number);
         let expected = if mask == "0" { "EINVAL" } else { "EOVERFLOW" };
         let error = kernel.other(&path, mask).unwrap_err();
@@ -172,8 +173,7 @@ fn a_floor_above_the_ceiling_waits_for_it() {
     kernel.set(&format!("{uncore}/max_freq_khz"), "1000000\n");
     let change = |name: &str, to| file(&format!("{uncore}/{name}"), Form::Number, to);
     let medium = MemoryMedium::default();
-    let changes =
-        vec![change("min_freq_khz", "2000000"), change("max_freq_khz", "2000000")];
+    let changes = vec![change("min_freq_khz", "2000000"), change("max_freq_khz", "2000000")];
     let receipts = carry_out(&kernel, &medium, changes);
     assert_eq!(receipts.ending, Ending::Done, "{receipts:?}");
     assert!(receipts.receipts.iter().all(|receipt| receipt.outcome == Outcome::Applied));

@@ -21,6 +21,7 @@ use crate::{
 
 /// Two nodes of four CPUs, a drive, a NIC whose driver renumbers interrupts and one whose does not.
 const MACHINE: &str = r#"
+about = "A small server for changes."
 [host]
 roots-per-node = 1
 [cpu]
@@ -236,7 +237,12 @@ fn goals(kernel: &dyn Kernel) -> Vec<(&'static str, Vec<Planned>)> {
     let preferences = format!("{cpus}/cpufreq/policy*/energy_performance_preference");
     let uncore = format!("{cpus}/intel_uncore_frequency/*");
     let latency = vec![
-        planned(None, Place::Service { unit: "irqbalance.service".to_owned() }, Form::Text, "stopped"),
+        planned(
+            None,
+            Place::Service { unit: "irqbalance.service".to_owned() },
+            Form::Text,
+            "stopped",
+        ),
         nic(kernel, "eth1", Ethtool::Channels, "combined=2"),
         interrupt(kernel, "eth1", 0, 0, "1"),
         interrupt(kernel, "eth1", 1, 1, "2"),

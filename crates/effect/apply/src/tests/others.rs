@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Somebody else writes between apply and revert, transactions lie on one another, devices move.
 
+use root::Root;
+
 use super::*;
 use crate::ApplyError;
 
@@ -20,8 +22,7 @@ fn what_somebody_set_since_stays_unless_forced() {
     kernel.other(path, "33").unwrap();
     assert_eq!(undone(&take_back(&kernel, &medium)), [&kept("33")]);
     assert_eq!(read(&kernel, path), "33");
-    let forced =
-        revert(&kernel, &mut journal(&medium), &Selection::All, Force::Overwrite).unwrap();
+    let forced = revert(&kernel, &mut journal(&medium), &Selection::All, Force::Overwrite).unwrap();
     assert_eq!(undone(&forced), [&Undone::Restored]);
     assert_eq!((read(&kernel, path).as_str(), journal(&medium).transactions().len()), ("60", 0));
 }
@@ -79,7 +80,10 @@ fn the_affinity_that_somebody_set_outlives_the_channels() {
     let fresh = Simulated::new(tree());
     let then: Vec<_> = affinities(&fresh, "eth0");
     assert_eq!(affinities(&kernel, "eth0").len(), then.len());
-    assert_eq!(cpus[2..], then.iter().filter(|v| v.0.is_some()).map(|v| v.1.clone()).collect::<Vec<_>>()[2..]);
+    assert_eq!(
+        cpus[2..],
+        then.iter().filter(|v| v.0.is_some()).map(|v| v.1.clone()).collect::<Vec<_>>()[2..]
+    );
 }
 
 #[test]
@@ -172,12 +176,8 @@ fn a_device_that_is_gone_is_undone_when_it_returns() {
 fn cpus_that_went_offline_are_no_obstacle() {
     let (kernel, medium) = (kernel(), MemoryMedium::default());
     let disable = "/sys/devices/system/cpu/cpu7/cpuidle/state2/disable";
-    let cpu = Device {
-        name: "cpu 7".to_owned(),
-        kind: DeviceKind::Cpu,
-        function: None,
-        serial: None,
-    };
+    let cpu =
+        Device { name: "cpu 7".to_owned(), kind: DeviceKind::Cpu, function: None, serial: None };
     let path = "/sys/devices/system/cpu/cpu{device}/cpuidle/state2/disable".to_owned();
     carry_out(
         &kernel,

@@ -15,13 +15,11 @@ fn the_largest_read_request_changes_three_bits() {
     };
     let config = format!("/sys/bus/pci/devices/{function}/config");
     let before = root::Root::read(&kernel, &config).unwrap();
-    let change =
-        |to: &str| planned(Some(own.clone()), Place::MaxReadRequest, Form::Number, to);
+    let change = |to: &str| planned(Some(own.clone()), Place::MaxReadRequest, Form::Number, to);
     let receipts = carry_out(&kernel, &medium, vec![change("4096")]);
     assert_eq!(receipts.receipts[0].outcome, Outcome::Applied, "{receipts:?}");
     let after = root::Root::read(&kernel, &config).unwrap();
-    let differing: Vec<usize> =
-        (0..before.len()).filter(|at| before[*at] != after[*at]).collect();
+    let differing: Vec<usize> = (0..before.len()).filter(|at| before[*at] != after[*at]).collect();
     assert_eq!(differing.len(), 1);
     let bits = before[differing[0]] ^ after[differing[0]];
     assert_eq!(bits & !0x70, 0, "{bits:#x}");
@@ -38,7 +36,9 @@ fn the_largest_read_request_changes_three_bits() {
 #[test]
 fn a_plan_writes_nothing_but_knobs() {
     let kernel = kernel();
-    for path in ["/etc/passwd", "/proc/1/oom_score_adj", "/sys/../etc/shadow", "/proc/sysrq-trigger"] {
+    for path in
+        ["/etc/passwd", "/proc/1/oom_score_adj", "/sys/../etc/shadow", "/proc/sysrq-trigger"]
+    {
         kernel.set(path, "x\n");
         let medium = MemoryMedium::default();
         let receipts = carry_out(&kernel, &medium, vec![file(path, Form::Text, "1")]);
@@ -47,8 +47,11 @@ fn a_plan_writes_nothing_but_knobs() {
         assert_eq!(receipts.ending, Ending::Undone);
     }
     let unit = Place::Service { unit: "--now".to_owned() };
-    let receipts =
-        carry_out(&kernel, &MemoryMedium::default(), vec![planned(None, unit, Form::Text, "stopped")]);
+    let receipts = carry_out(
+        &kernel,
+        &MemoryMedium::default(),
+        vec![planned(None, unit, Form::Text, "stopped")],
+    );
     assert_eq!(receipts.receipts[0].outcome, Outcome::Denied { errno: "EPERM".to_owned() });
     assert_eq!(kernel.writes(), [""; 0]);
 }

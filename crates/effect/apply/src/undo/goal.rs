@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What each value should be once a change is taken back, and whose it is now.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use journal::{Entry, Intent, Journal, Kept, Raw, Record, Transaction, Witness};
 use root::text;
@@ -77,13 +77,16 @@ pub(super) struct Goals {
 /// All that deciding needs to see.
 struct View<'a> {
     lookup: &'a Lookup<'a>,
-    journal: &'a Journal,
     transaction: &'a Transaction,
     boot: &'a str,
     force: Force,
     online: CpuSet,
     /// Values that the changes to be undone move.
     moved: BTreeSet<String>,
+    /// Changes of newer transactions, by key: the oldest of them has the place.
+    newer: BTreeMap<String, (u64, usize)>,
+    /// Changes of this transaction that were made, by key.
+    held: BTreeMap<String, BTreeSet<usize>>,
 }
 
 /// A value of ours as it is now, and what is known of it.
@@ -113,16 +116,50 @@ pub(super) fn set(
     let online = CpuSet::from_list(&online).unwrap_or_default();
     let entries = || indexes.iter().filter_map(|index| transaction.entries.get(*index));
     let moved = entries().flat_map(|entry| &entry.intent.witnesses).map(key_of).collect();
-    let view = View { lookup, journal, transaction, boot, force, online, moved };
+    let (newer, held) = (newer(journal, transaction), held(transaction));
+    let view = View { lookup, transaction, boot, force, online, moved, newer, held };
     for index in indexes {
         if let Some(entry) = transaction.entries.get(*index).filter(|entry| !entry.is_settled()) {
             view.entry(*index, entry, &mut goals);
         }
     }
+    let own = |goal: &Goal| key(goal.device.as_ref(), &goal.place, &goal.part);
+    let mut known: BTreeSet<String> = goals.goals.iter().map(own).collect();
     for index in indexes {
-        view.witnesses(*index, &mut goals);
+        view.witnesses(*index, &mut known, &mut goals);
     }
     goals
+}
+
+/// Who has a place now: of each, the oldest change of a newer transaction of the same boot.
+fn newer(journal: &Journal, own: &Transaction) -> BTreeMap<String, (u64, usize)> {
+    let mut newer = BTreeMap::new();
+    let others = journal.transactions().iter().filter(|other| {
+        other.begin.transaction > own.begin.transaction && other.begin.boot == own.begin.boot
+    });
+    for other in others {
+        for (index, entry) in other.entries.iter().enumerate() {
+            if holds(other, index, entry) {
+                newer.entry(key_of_entry(entry)).or_insert((other.begin.transaction, index));
+            }
+        }
+    }
+    newer
+}
+
+fn held(transaction: &Transaction) -> BTreeMap<String, BTreeSet<usize>> {
+    let mut held: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    for (index, entry) in transaction.entries.iter().enumerate() {
+        if entry.receipt.is_some() && holds(transaction, index, entry) {
+            held.entry(key_of_entry(entry)).or_default().insert(index);
+        }
+    }
+    held
+}
+
+fn key_of_entry(entry: &Entry) -> String {
+    let intent = &entry.intent;
+    key(intent.device.as_ref(), &intent.place, &intent.part)
 }
 
 fn key_of(witness: &Witness) -> String {
@@ -141,7 +178,7 @@ impl View<'_> {
             || matches!(outcome, Some(Outcome::Equal | Outcome::Managed))
         {
             Some(Undone::Nothing)
-        } else if let Some((transaction, newer)) = self.newer(&own) {
+        } else if let Some((transaction, newer)) = self.newer.get(&own).copied() {
             let before = before.clone();
             goals.inherits.push(Record::Inherit { transaction, index: newer, before });
             Some(Undone::Inherited)
@@ -155,23 +192,6 @@ impl View<'_> {
                 Err(undone) => goals.verdicts.push(settled(undone)),
             },
         }
-    }
-
-    /// The change of a newer transaction that has a place now, if there is one.
-    fn newer(&self, own: &str) -> Option<(u64, usize)> {
-        let newer = self.journal.transactions().iter().filter(|other| {
-            other.begin.transaction > self.transaction.begin.transaction
-                && other.begin.boot == self.transaction.begin.boot
-        });
-        let mut changes = newer.flat_map(|other| {
-            let index = other.entries.iter().enumerate().position(|(index, entry)| {
-                let intent = &entry.intent;
-                holds(other, index, entry)
-                    && key(intent.device.as_ref(), &intent.place, &intent.part) == own
-            });
-            index.map(|index| (other.begin.transaction, index))
-        });
-        changes.next()
     }
 
     fn goal(&self, index: usize, entry: &Entry, own: &str) -> Result<Goal, Undone> {
@@ -206,8 +226,7 @@ impl View<'_> {
             Err(why) => return Err(Undone::Failed { why: why.to_string() }),
         };
         let after = entry.receipt.as_ref().and_then(|receipt| receipt.after.as_ref());
-        let seen =
-            Seen { spot: &spot, form: *form, before, after, now: &now, to, key: own };
+        let seen = Seen { spot: &spot, form: *form, before, after, now: &now, to, key: own };
         let (value, owner) = self.whose(&seen);
         Ok(goal(value, owner))
     }
@@ -275,7 +294,9 @@ impl View<'_> {
     /// nobody's wish.
     fn lost_its_cpus(&self, spot: &Spot, after: &Raw) -> bool {
         let ours = CpuSet::from_list(after.trimmed()).unwrap_or_default();
-        matches!(spot, Spot::Interrupt(_)) && !self.online.is_empty() && !ours.is_subset(&self.online)
+        matches!(spot, Spot::Interrupt(_))
+            && !self.online.is_empty()
+            && !ours.is_subset(&self.online)
     }
 
     /// Of values that are several, each has an owner: what our write changed and nobody since is
@@ -307,12 +328,10 @@ impl View<'_> {
     }
 
     /// Goals of the values beside a change.
-    fn witnesses(&self, index: usize, goals: &mut Goals) {
+    fn witnesses(&self, index: usize, known: &mut BTreeSet<String>, goals: &mut Goals) {
         let Some(entry) = self.transaction.entries.get(index) else { return };
-        let is_undone = goals
-            .goals
-            .iter()
-            .any(|goal| goal.entry == Some(index) && goal.owner != Owner::Them);
+        let is_undone =
+            goals.goals.iter().any(|goal| goal.entry == Some(index) && goal.owner != Owner::Them);
         if !is_undone {
             return;
         }
@@ -320,11 +339,7 @@ impl View<'_> {
         for (at, witness) in entry.intent.witnesses.iter().enumerate() {
             let after = receipt.and_then(|receipt| receipt.witnesses.get(at)?.as_ref());
             let own = key_of(witness);
-            let is_known = goals
-                .goals
-                .iter()
-                .any(|goal| key(goal.device.as_ref(), &goal.place, &goal.part) == own);
-            if !is_known {
+            if known.insert(own.clone()) {
                 let goal = self.beside(index, witness, after, &own, goals);
                 goals.goals.push(goal);
             }
@@ -356,7 +371,7 @@ impl View<'_> {
         let (Some(spot), Some(now)) = (spot, now) else {
             return goal(before.clone(), Owner::Us);
         };
-        if let Some((transaction, newer)) = self.newer(own) {
+        if let Some((transaction, newer)) = self.newer.get(own).copied() {
             let before = before.clone();
             goals.inherits.push(Record::Inherit { transaction, index: newer, before });
             return goal(now, Owner::Them);
@@ -364,21 +379,14 @@ impl View<'_> {
         if self.is_held_by_another(index, own) {
             return goal(now, Owner::Them);
         }
-        let seen =
-            Seen { spot: &spot, form: *form, before, after, now: &now, to: "", key: own };
+        let seen = Seen { spot: &spot, form: *form, before, after, now: &now, to: "", key: own };
         let (value, owner) = self.whose(&seen);
         goal(value, owner)
     }
 
     /// Whether another change of this transaction, which stays, has the place.
     fn is_held_by_another(&self, index: usize, own: &str) -> bool {
-        self.transaction.entries.iter().enumerate().any(|(other, entry)| {
-            let intent = &entry.intent;
-            other != index
-                && holds(self.transaction, other, entry)
-                && !matches!(&entry.receipt, None)
-                && key(intent.device.as_ref(), &intent.place, &intent.part) == own
-        })
+        self.held.get(own).is_some_and(|held| held.iter().any(|other| *other != index))
     }
 }
 

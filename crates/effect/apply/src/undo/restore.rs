@@ -50,7 +50,9 @@ fn bring(lookup: &Lookup<'_>, goals: &[Goal], goal: &Goal) -> Result<bool, Errno
         return Ok(false);
     }
     match &spot {
-        Spot::File(path) if counterpart(path).is_some() => by_counterpart(lookup, goals, path, goal)?,
+        Spot::File(path) if counterpart(path).is_some() => {
+            by_counterpart(lookup, goals, path, goal)?
+        }
         _ => spot.write(lookup.kernel, &spot.back(goal.form, &goal.value))?,
     }
     Ok(true)
@@ -71,9 +73,7 @@ fn by_counterpart(
         return kernel.write(path, &bytes(&goal.value)?);
     }
     let other = counterpart(path).ok_or(Errno::INVAL)?;
-    let is_other = |other_goal: &&Goal| {
-        matches!(other_goal.spot(lookup), Ok(Spot::File(found)) if found == other)
-    };
+    let is_other = |other_goal: &&Goal| matches!(other_goal.spot(lookup), Ok(Spot::File(found)) if found == other);
     let value = goals.iter().find(is_other).map(|goal| &goal.value).ok_or(Errno::INVAL)?;
     if zero(value) {
         // Both are 0: a ratio of 1 takes the bytes away, then it may go itself.
