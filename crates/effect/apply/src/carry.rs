@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Carries a plan out under the journal.
 
+use std::collections::{BTreeSet, VecDeque};
+
 use journal::{Begin, End, Intent, Journal, JournalError, Raw, Record};
 use machine::Why;
 use root::text;
@@ -8,11 +10,13 @@ use rustix::io::Errno;
 use setting::{Outcome, Plan};
 use units::{Cpu, CpuSet};
 
-use crate::lookup::Lookup;
+use crate::lookup::{Absent, Lookup};
 use crate::prepare::{Prepared, missing, prepare, unread};
 use crate::spot::Spot;
 use crate::undo::{self, Force};
-use crate::{ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, classify, witness};
+use crate::{
+    ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, classify, errno, witness,
+};
 
 /// Makes the changes of a plan, in its order.
 ///
@@ -75,7 +79,8 @@ fn intend(
     Ok(transaction)
 }
 
-/// Whether all changes went well.
+/// Makes the changes in their order. A floor above the ceiling of now is refused; it is tried again
+/// once its ceiling was raised.
 fn carry(
     lookup: &Lookup<'_>,
     journal: &mut Journal,
@@ -84,31 +89,27 @@ fn carry(
     options: &Options,
     receipts: &mut Vec<Receipt>,
 ) -> Result<End, JournalError> {
-    let mut waiting: Vec<usize> = Vec::new();
+    let mut order: VecDeque<usize> = (0..intents.len()).collect();
+    let mut waited: BTreeSet<usize> = BTreeSet::new();
+    let mut opened: BTreeSet<&str> = BTreeSet::new();
     let mut how = End::Done;
-    for (index, intent) in intents.iter().enumerate() {
-        let came = change(lookup, intent);
-        // A floor above the ceiling of now is refused, and taken once the ceiling was raised.
-        if is_pair_refusal(intent, &came)
-            && intents.iter().skip(index + 1).any(|i| is_pair(i, intent))
-        {
-            waiting.push(index);
+    while let Some(index) = order.pop_front() {
+        let Some(intent) = intents.get(index) else { break };
+        let came = change(lookup, intent, &opened);
+        let is_waiting = is_pair_refusal(intent, &came)
+            && order.iter().filter_map(|at| intents.get(*at)).any(|other| is_pair(other, intent));
+        if is_waiting && waited.insert(index) {
+            order.push_back(index);
             continue;
+        }
+        if witness::opens_again(&intent.place) {
+            opened.extend(intent.device.as_ref().map(|device| device.name.as_str()));
         }
         let is_well = came.outcome.is_well();
         tell(journal, transaction, index, intent, came, receipts)?;
         if !is_well && options.on_failure == OnFailure::Undo {
             how = End::Failed;
             break;
-        }
-    }
-    for index in waiting {
-        let Some(intent) = intents.get(index).filter(|_| how == End::Done) else { break };
-        let came = change(lookup, intent);
-        let is_well = came.outcome.is_well();
-        tell(journal, transaction, index, intent, came, receipts)?;
-        if !is_well && options.on_failure == OnFailure::Undo {
-            how = End::Failed;
         }
     }
     journal.append(Record::End { transaction, how })?;
@@ -155,10 +156,14 @@ fn tell(
 }
 
 /// Makes one change: looked up anew, written, read back.
-fn change(lookup: &Lookup<'_>, intent: &Intent) -> Came {
+fn change(lookup: &Lookup<'_>, intent: &Intent, opened: &BTreeSet<&str>) -> Came {
     let kernel = lookup.kernel;
     let spot = match lookup.one(intent.device.as_ref(), &intent.place, &intent.part) {
         Ok(spot) => spot,
+        Err(Absent::Place) if went_with_channels(intent, opened) => {
+            let note = Some("its queue went with the channels".to_owned());
+            return Came { note, ..Came::none(Outcome::Equal, intent.path.clone(), None) };
+        }
         Err(absent) => return Came::none(missing(absent), intent.path.clone(), None),
     };
     let path = spot.path();
@@ -181,6 +186,10 @@ fn change(lookup: &Lookup<'_>, intent: &Intent) -> Came {
     }
     let after = spot.read(kernel);
     let outcome = match (written, &after) {
+        // What was taken in part, and refused, has to be given back.
+        (Err(errno), Ok(after)) if !spot.same(intent.form, &now, after) => {
+            Outcome::Refused { errno: errno::name(errno) }
+        }
         (Err(errno), _) => classify::refused(&spot, errno),
         (Ok(()), Ok(after)) => classify::taken(&spot, intent.form, &intent.to, &now, after),
         (Ok(()), Err(Why::Absent)) => Outcome::Lost,
@@ -191,6 +200,12 @@ fn change(lookup: &Lookup<'_>, intent: &Intent) -> Came {
         spot.read(kernel).ok()
     });
     Came { outcome, path, after: after.ok(), witnesses: witnesses.collect(), note }
+}
+
+/// Whether a queue was there until a change of the same plan took it away.
+fn went_with_channels(intent: &Intent, opened: &BTreeSet<&str>) -> bool {
+    let device = intent.device.as_ref().map_or("", |device| &device.name);
+    opened.contains(device) && witness::is_of_queue(&intent.place) && intent.before != Raw::Absent
 }
 
 /// An interrupt whose file has no write bit is placed by the kernel (Linux 6.12 and newer).

@@ -212,10 +212,32 @@ impl<'a> Lookup<'a> {
     }
 }
 
+/// Knobs that guard the machine, or run programs: no plan is about speed that writes them.
+const GUARDS: [&str; 16] = [
+    "accept_redirects",
+    "accept_source_route",
+    "core_pattern",
+    "drop_caches",
+    "hotplug",
+    "kptr_restrict",
+    "modprobe",
+    "modules_disabled",
+    "poweroff_cmd",
+    "randomize_va_space",
+    "rp_filter",
+    "sysrq",
+    "tcp_sack",
+    "tcp_syncookies",
+    "uevent_helper",
+    "yama",
+];
+
 /// Only the kernel's own knobs are written as files, and no path leaves them.
 fn may_be_written(path: &str) -> bool {
     let inside = ["/sys/", "/proc/sys/", "/proc/irq/"];
-    inside.iter().any(|top| path.starts_with(top)) && !path.split('/').any(|part| part == "..")
+    let is_inside = inside.iter().any(|top| path.starts_with(top));
+    let is_forbidden = |part: &str| part == ".." || GUARDS.contains(&part);
+    is_inside && !path.split('/').any(is_forbidden)
 }
 
 /// A name that is one part of a path.
@@ -239,7 +261,7 @@ mod tests {
     #[test]
     fn only_knobs_are_written() {
         for path in
-            ["/etc/passwd", "/proc/self/mem", "/sys/../etc/passwd", "sys/x", "/proc/sysrq-trigger"]
+            ["/etc/passwd", "/proc/self/mem", "/sys/../etc/passwd", "sys/x", "/proc/sys/kernel/core_pattern", "/proc/sys/net/ipv4/conf/all/rp_filter", "/proc/sysrq-trigger"]
         {
             assert!(!may_be_written(path), "{path}");
         }

@@ -43,9 +43,9 @@ fn what_somebody_put_back_needs_nothing() {
 fn a_value_beside_ours_that_somebody_set_outlives_the_undoing() {
     let (kernel, medium) = (kernel(), MemoryMedium::default());
     carry_out(&kernel, &medium, vec![drive(&kernel, "scheduler", Form::Selected, "none")]);
-    kernel.other(&format!("{QUEUE}/nr_requests"), "77").unwrap();
+    kernel.other(&format!("{QUEUE}/nr_requests"), "33").unwrap();
     take_back(&kernel, &medium);
-    assert_eq!(read(&kernel, &format!("{QUEUE}/nr_requests")), "77");
+    assert_eq!(read(&kernel, &format!("{QUEUE}/nr_requests")), "33");
     assert_eq!(read(&kernel, &format!("{QUEUE}/scheduler")), "none [mq-deadline] kyber bfq");
 }
 

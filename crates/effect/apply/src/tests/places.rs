@@ -16,7 +16,7 @@ fn the_largest_read_request_changes_three_bits() {
     let config = format!("/sys/bus/pci/devices/{function}/config");
     let before = root::Root::read(&kernel, &config).unwrap();
     let change = |to: &str| planned(Some(own.clone()), Place::MaxReadRequest, Form::Number, to);
-    let receipts = carry_out(&kernel, &medium, vec![change("4096")]);
+    let receipts = carry_out(&kernel, &medium, vec![change("512")]);
     assert_eq!(receipts.receipts[0].outcome, Outcome::Applied, "{receipts:?}");
     let after = root::Root::read(&kernel, &config).unwrap();
     let differing: Vec<usize> = (0..before.len()).filter(|at| before[*at] != after[*at]).collect();

@@ -83,6 +83,8 @@ struct View<'a> {
     online: CpuSet,
     /// Values that the changes to be undone move.
     moved: BTreeSet<String>,
+    /// Values that a change moves of which it is not known what came.
+    in_flight: BTreeSet<String>,
     /// Changes of newer transactions, by key: the oldest of them has the place.
     newer: BTreeMap<String, (u64, usize)>,
     /// Changes of this transaction that were made, by key.
@@ -117,7 +119,8 @@ pub(super) fn set(
     let entries = || indexes.iter().filter_map(|index| transaction.entries.get(*index));
     let moved = entries().flat_map(|entry| &entry.intent.witnesses).map(key_of).collect();
     let (newer, held) = (newer(journal, transaction), held(transaction));
-    let view = View { lookup, transaction, boot, force, online, moved, newer, held };
+    let in_flight = in_flight(transaction);
+    let view = View { lookup, transaction, boot, force, online, moved, in_flight, newer, held };
     for index in indexes {
         if let Some(entry) = transaction.entries.get(*index).filter(|entry| !entry.is_settled()) {
             view.entry(*index, entry, &mut goals);
@@ -129,6 +132,13 @@ pub(super) fn set(
         view.witnesses(*index, &mut known, &mut goals);
     }
     goals
+}
+
+fn in_flight(transaction: &Transaction) -> BTreeSet<String> {
+    let entries = transaction.entries.iter().enumerate();
+    let untold = entries
+        .filter(|(index, entry)| entry.receipt.is_none() && transaction.may_be_written(*index));
+    untold.flat_map(|(_, entry)| &entry.intent.witnesses).map(key_of).collect()
 }
 
 /// Who has a place now: of each, the oldest change of a newer transaction of the same boot.
@@ -233,7 +243,9 @@ impl View<'_> {
 
     /// Whose a value is, and what it should be.
     fn whose(&self, seen: &Seen<'_>) -> (Raw, Owner) {
-        let Seen { spot, form, before, after, now, key, .. } = *seen;
+        let after = seen.after.filter(|_| !self.in_flight.contains(seen.key));
+        let seen = &Seen { after, ..*seen };
+        let Seen { spot, form, before, now, key, .. } = *seen;
         if let Some(resumed) = self.resumed(seen) {
             return resumed;
         }
