@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use journal::{Begin, End, Intent, Journal, JournalError, Raw, Record};
+use journal::{Begin, End, Entry, Intent, Journal, JournalError, Raw, Record};
 use machine::Why;
 use root::text;
 use rustix::io::Errno;
-use setting::{Outcome, Plan};
+use setting::{Outcome, Plan, Undone};
 use units::{Cpu, CpuSet};
 
 use crate::lookup::{Absent, Lookup};
@@ -33,6 +33,7 @@ pub fn apply(
     options: &Options,
 ) -> Result<Receipts, ApplyError> {
     let boot = boot(kernel)?;
+    settle_older_boots(journal, &boot)?;
     let cut_short = journal.transactions().iter().find(|t| t.end.is_none() && !t.is_settled());
     if let Some(transaction) = cut_short {
         return Err(ApplyError::Unfinished(transaction.begin.transaction));
@@ -49,6 +50,22 @@ pub fn apply(
     let mut receipts = settled;
     let carried = carry(&lookup, journal, id, &intents, options, &mut receipts);
     finish(&lookup, journal, id, carried, receipts)
+}
+
+/// Changes that a reboot has reset need no undoing: without this, a journal would grow with each
+/// boot that applies the same again.
+fn settle_older_boots(journal: &mut Journal, boot: &str) -> Result<(), JournalError> {
+    let mut reset: Vec<(u64, usize)> = Vec::new();
+    for transaction in journal.transactions().iter().filter(|old| old.begin.boot != boot) {
+        let id = transaction.begin.transaction;
+        let entries = transaction.entries.iter().enumerate();
+        let is_reset = |entry: &Entry| !entry.is_settled() && !entry.intent.place.outlives_boot();
+        reset.extend(entries.filter(|(_, e)| is_reset(e)).map(|(index, _)| (id, index)));
+    }
+    for (transaction, index) in reset {
+        journal.append(Record::Undo { transaction, index, undone: Undone::Reset })?;
+    }
+    journal.compact()
 }
 
 /// This boot's name.

@@ -16,7 +16,7 @@ mod overlay;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Cursor};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use machine::{Fact, Why};
 use root::{MemoryRoot, Question, Root, SMALL};
@@ -30,10 +30,13 @@ use self::overlay::Overlay;
 use crate::hold::NOTE;
 use crate::{Kernel, ServiceOrder};
 
+/// The name of this boot.
+const BOOT: &str = "/proc/sys/kernel/random/boot_id";
+
 /// A kernel for tests.
 #[derive(Debug)]
 pub struct Simulated {
-    base: MemoryRoot,
+    base: Arc<MemoryRoot>,
     state: Mutex<State>,
     clock: Clock,
 }
@@ -51,14 +54,12 @@ struct State {
 }
 
 impl Simulated {
-    /// A kernel with this tree; a boot's name is added where the tree has none.
-    pub fn new(mut base: MemoryRoot) -> Self {
-        let boot = "/proc/sys/kernel/random/boot_id";
-        if base.read(boot).is_err() {
-            base.file(boot, "01234567-first-boot\n");
-        }
-        let ports = network::ports(&base);
-        let state = State { ports, ..State::default() };
+    /// A kernel with this tree, which several may share.
+    pub fn new(base: impl Into<Arc<MemoryRoot>>) -> Self {
+        let base = base.into();
+        let ports = network::ports(&*base);
+        let mut state = State { ports, ..State::default() };
+        state.files.put(BOOT, b"first boot\n".to_vec());
         Self { base, state: Mutex::new(state), clock: Clock::default() }
     }
 
@@ -78,7 +79,7 @@ impl Simulated {
         {
             let mut now = fresh.state();
             now.files = files;
-            now.files.put("/proc/sys/kernel/random/boot_id", format!("{name}\n").into_bytes());
+            now.files.put(BOOT, format!("{name}\n").into_bytes());
         }
         fresh.clock = Clock::default();
         fresh
@@ -154,8 +155,8 @@ impl Simulated {
                 format!("{path}: {:?}, now {:?}", text(then), text(now))
             })
         };
-        let mut all: Vec<String> = state.files.touched().filter_map(differs).collect();
-        let ports = network::ports(&self.base);
+        let mut all: Vec<String> = state.files.touched().filter(|path| *path != BOOT).filter_map(differs).collect();
+        let ports = network::ports(&*self.base);
         for (name, port) in &state.ports {
             if ports.get(name) != Some(port) {
                 all.push(format!("ethtool {name}: {:?}, now {port:?}", ports.get(name)));

@@ -190,3 +190,29 @@ fn a_transaction_that_was_cut_short_stands_in_the_way() {
     take_back(&kernel, &medium);
     assert_eq!(carry_out(&kernel, &medium, changes).ending, Ending::Done);
 }
+
+#[test]
+fn what_a_reboot_has_reset_leaves_the_journal() {
+    let medium = MemoryMedium::default();
+    let mut kernel = kernel();
+    for boot in ["second", "third"] {
+        let changes = vec![
+            file("/proc/sys/vm/swappiness", Form::Number, "10"),
+            drive(&kernel, "nomerges", Form::Number, "2"),
+        ];
+        let receipts = carry_out(&kernel, &medium, changes);
+        assert_eq!(receipts.ending, Ending::Done);
+        assert_eq!(journal(&medium).transactions().len(), 1);
+        kernel = kernel.rebooted(boot);
+        assert_eq!(read(&kernel, "/proc/sys/vm/swappiness"), "60");
+    }
+    let clock = Clock::default().with(7, Fault::Cut);
+    let dying = kernel.with_clock(clock.clone());
+    let changes = [file("/proc/sys/vm/swappiness", Form::Number, "10")];
+    run(&dying, &clock, &medium, &changes);
+    assert!(clock.is_dead());
+    let kernel = dying.rebooted("fourth");
+    assert_eq!(carry_out(&kernel, &medium, changes.to_vec()).ending, Ending::Done);
+    take_back(&kernel, &medium);
+    assert_eq!(left(&kernel), [""; 0]);
+}
