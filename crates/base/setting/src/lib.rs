@@ -10,7 +10,9 @@
 
 #![forbid(unsafe_code)]
 
+mod evidence;
 mod finding;
+mod kernel_option;
 mod observation;
 mod place;
 mod plan;
@@ -18,7 +20,9 @@ mod receipt;
 mod setting;
 mod vocabulary;
 
-pub use finding::{Change, Confidence, Evidence, Finding, FindingEffect, Severity};
+pub use evidence::{Evidence, Part, Span};
+pub use finding::{Change, Confidence, Finding, FindingEffect, Severity};
+pub use kernel_option::KernelOption;
 pub use observation::{Form, Observation, Observe, Scope, canonical, same_value};
 pub use place::{Device, DeviceKind, Ethtool, Place};
 pub use plan::{Left, LeftWhy, Plan, Planned};
