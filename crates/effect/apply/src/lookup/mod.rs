@@ -260,9 +260,15 @@ mod tests {
 
     #[test]
     fn only_knobs_are_written() {
-        for path in
-            ["/etc/passwd", "/proc/self/mem", "/sys/../etc/passwd", "sys/x", "/proc/sys/kernel/core_pattern", "/proc/sys/net/ipv4/conf/all/rp_filter", "/proc/sysrq-trigger"]
-        {
+        for path in [
+            "/etc/passwd",
+            "/proc/self/mem",
+            "/sys/../etc/passwd",
+            "sys/x",
+            "/proc/sys/kernel/core_pattern",
+            "/proc/sys/net/ipv4/conf/all/rp_filter",
+            "/proc/sysrq-trigger",
+        ] {
             assert!(!may_be_written(path), "{path}");
         }
         assert!(may_be_written("/proc/sys/vm/swappiness") && may_be_written("/sys/block/sda/x"));

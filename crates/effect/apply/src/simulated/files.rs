@@ -11,11 +11,48 @@ use super::Simulated;
 /// Files that change: path and text.
 type Changes = Result<Vec<(String, String)>, Errno>;
 
+/// Names that zero each other.
+const DIRTY: [(&str, &str); 4] = [
+    ("dirty_bytes", "dirty_ratio"),
+    ("dirty_ratio", "dirty_bytes"),
+    ("dirty_background_bytes", "dirty_background_ratio"),
+    ("dirty_background_ratio", "dirty_background_bytes"),
+];
+
+/// Floors and their ceilings.
+const ENDS: [(&str, &str); 3] = [
+    ("min_freq_khz", "max_freq_khz"),
+    ("min_perf_pct", "max_perf_pct"),
+    ("scaling_min_freq", "scaling_max_freq"),
+];
+
+/// An end of a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Floor,
+    Ceiling,
+}
+
+/// Which end of a range a file is, and the other end's name.
+fn end_of(name: &str) -> Option<(End, &'static str)> {
+    ENDS.iter().find_map(|(floor, ceiling)| match name {
+        _ if name == *floor => Some((End::Floor, *ceiling)),
+        _ if name == *ceiling => Some((End::Ceiling, *floor)),
+        _ => None,
+    })
+}
+
 /// What a write of a trimmed text does.
 pub(super) fn write(kernel: &Simulated, path: &str, text: &str) -> Changes {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let one = |text: String| Ok(vec![(path.to_owned(), format!("{text}\n"))]);
     let nothing = || Ok(Vec::new());
+    if let Some((_, other)) = DIRTY.iter().find(|(own, _)| *own == name) {
+        return dirty(folder, name, other, text);
+    }
+    if let Some((end, other)) = end_of(name) {
+        return ordered(kernel, path, text, &format!("{folder}/{other}"), end);
+    }
     match name {
         "scheduler" => scheduler(kernel, path, folder, text),
         "nomerges" => one(match number(text)? {
@@ -38,10 +75,6 @@ pub(super) fn write(kernel: &Simulated, path: &str, text: &str) -> Changes {
         }
         "rps_cpus" | "xps_cpus" => queue_mask(kernel, path, text),
         "default_smp_affinity" | "cpumask" => mask(kernel, path, text, &CpuSet::new()),
-        "dirty_bytes" => dirty(folder, name, "dirty_ratio", text),
-        "dirty_ratio" => dirty(folder, name, "dirty_bytes", text),
-        "dirty_background_bytes" => dirty(folder, name, "dirty_background_ratio", text),
-        "dirty_background_ratio" => dirty(folder, name, "dirty_background_bytes", text),
         "tcp_congestion_control" => {
             let known = kernel.text(&format!("{folder}/tcp_available_congestion_control"));
             let is_there = known.is_some_and(|all| all.split_whitespace().any(|one| one == text));
@@ -55,16 +88,6 @@ pub(super) fn write(kernel: &Simulated, path: &str, text: &str) -> Changes {
                 Some("performance") if text != "performance" => Err(Errno::BUSY),
                 _ => one(text.to_owned()),
             }
-        }
-        "min_freq_khz" => ordered(kernel, path, text, &format!("{folder}/max_freq_khz"), true),
-        "max_freq_khz" => ordered(kernel, path, text, &format!("{folder}/min_freq_khz"), false),
-        "min_perf_pct" => ordered(kernel, path, text, &format!("{folder}/max_perf_pct"), true),
-        "max_perf_pct" => ordered(kernel, path, text, &format!("{folder}/min_perf_pct"), false),
-        "scaling_min_freq" => {
-            ordered(kernel, path, text, &format!("{folder}/scaling_max_freq"), true)
-        }
-        "scaling_max_freq" => {
-            ordered(kernel, path, text, &format!("{folder}/scaling_min_freq"), false)
         }
         "control" if folder.ends_with("/smt") => match kernel.text(path).as_deref() {
             Some("notsupported" | "notimplemented") => Err(Errno::NODEV),
@@ -132,10 +155,11 @@ fn at_most(kernel: &Simulated, path: &str, text: &str, limit: &str) -> Changes {
 }
 
 /// A floor above its ceiling is refused, and the other way round.
-fn ordered(kernel: &Simulated, path: &str, text: &str, other: &str, is_floor: bool) -> Changes {
+fn ordered(kernel: &Simulated, path: &str, text: &str, other: &str, end: End) -> Changes {
     let own = number(text)?;
     let other = kernel.text(other).and_then(|text| text.parse::<i64>().ok());
-    let fits = other.is_none_or(|other| if is_floor { own <= other } else { own >= other });
+    let fits =
+        other.is_none_or(|other| if end == End::Floor { own <= other } else { own >= other });
     if fits { Ok(vec![(path.to_owned(), format!("{own}\n"))]) } else { Err(Errno::INVAL) }
 }
 

@@ -129,9 +129,9 @@ impl Simulated {
         self.state().full = cpus;
     }
 
-    /// A service runs, or not.
-    pub fn set_running(&self, unit: &str, is_running: bool) {
-        self.state().services.insert(unit.to_owned(), is_running);
+    /// A service is there and runs.
+    pub fn run_service(&self, unit: &str) {
+        self.state().services.insert(unit.to_owned(), true);
     }
 
     /// Paths that were written, in their order.
@@ -155,7 +155,8 @@ impl Simulated {
                 format!("{path}: {:?}, now {:?}", text(then), text(now))
             })
         };
-        let mut all: Vec<String> = state.files.touched().filter(|path| *path != BOOT).filter_map(differs).collect();
+        let mut all: Vec<String> =
+            state.files.touched().filter(|path| *path != BOOT).filter_map(differs).collect();
         let ports = network::ports(&*self.base);
         for (name, port) in &state.ports {
             if ports.get(name) != Some(port) {

@@ -26,7 +26,7 @@ fn back(kernel: &Simulated, clock: &Clock, medium: &MemoryMedium) -> usize {
 
 fn fresh(clock: &Clock) -> Simulated {
     let kernel = kernel().with_clock(clock.clone());
-    kernel.set_running("irqbalance.service", true);
+    kernel.run_service("irqbalance.service");
     kernel
 }
 

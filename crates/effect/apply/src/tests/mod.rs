@@ -89,7 +89,7 @@ fn shared_tree() -> Arc<MemoryRoot> {
 
 fn kernel() -> Simulated {
     let kernel = Simulated::new(shared_tree());
-    kernel.set_running("irqbalance.service", true);
+    kernel.run_service("irqbalance.service");
     kernel
 }
 
@@ -214,7 +214,17 @@ fn read(kernel: &dyn Kernel, path: &str) -> String {
 
 /// The plans that stand for the three goals, and one in an order that no plan should have.
 fn goals(kernel: &dyn Kernel) -> Vec<(&'static str, Vec<Planned>)> {
-    let cpus = "/sys/devices/system/cpu";
+    vec![
+        ("throughput", throughput(kernel)),
+        ("latency", latency(kernel)),
+        ("balanced", balanced(kernel)),
+        ("awkward", awkward(kernel)),
+    ]
+}
+
+const CPUS: &str = "/sys/devices/system/cpu";
+
+fn throughput(kernel: &dyn Kernel) -> Vec<Planned> {
     let mut throughput = vec![
         planned(None, Place::BannedInterrupts, Form::CpuList, "40-43"),
         nic(kernel, "eth0", Ethtool::Channels, "combined=6"),
@@ -240,10 +250,14 @@ fn goals(kernel: &dyn Kernel) -> Vec<(&'static str, Vec<Planned>)> {
         file("/proc/sys/kernel/numa_balancing", Form::Switch, "off"),
         file("/sys/kernel/mm/transparent_hugepage/enabled", Form::Selected, "madvise"),
     ]);
-    let governors = format!("{cpus}/cpufreq/policy*/scaling_governor");
-    let preferences = format!("{cpus}/cpufreq/policy*/energy_performance_preference");
-    let uncore = format!("{cpus}/intel_uncore_frequency/*");
-    let latency = vec![
+    throughput
+}
+
+fn latency(kernel: &dyn Kernel) -> Vec<Planned> {
+    let governors = format!("{CPUS}/cpufreq/policy*/scaling_governor");
+    let preferences = format!("{CPUS}/cpufreq/policy*/energy_performance_preference");
+    let uncore = format!("{CPUS}/intel_uncore_frequency/*");
+    vec![
         planned(
             None,
             Place::Service { unit: "irqbalance.service".to_owned() },
@@ -258,10 +272,14 @@ fn goals(kernel: &dyn Kernel) -> Vec<(&'static str, Vec<Planned>)> {
         file(&preferences, Form::Text, "performance"),
         file(&format!("{uncore}/min_freq_khz"), Form::Number, "2400000"),
         planned(None, Place::IdleLatency, Form::Number, "10"),
-        file(&format!("{cpus}/cpu*/cpuidle/state2/disable"), Form::Switch, "on"),
+        file(&format!("{CPUS}/cpu*/cpuidle/state2/disable"), Form::Switch, "on"),
         file("/sys/module/pcie_aspm/parameters/policy", Form::Selected, "performance"),
-    ];
-    let balanced = vec![
+    ]
+}
+
+fn balanced(kernel: &dyn Kernel) -> Vec<Planned> {
+    let uncore = format!("{CPUS}/intel_uncore_frequency/*");
+    vec![
         nic(kernel, "eth0", Ethtool::Pause, "autoneg=off rx=off"),
         nic(kernel, "eth0", Ethtool::Features, "sg=off"),
         nic(kernel, "eth0", Ethtool::Channels, "combined=2"),
@@ -270,8 +288,11 @@ fn goals(kernel: &dyn Kernel) -> Vec<(&'static str, Vec<Planned>)> {
         file(&format!("{uncore}/max_freq_khz"), Form::Number, "1200000"),
         file(&format!("{uncore}/min_freq_khz"), Form::Number, "1000000"),
         drive(kernel, "scheduler", Form::Selected, "bfq"),
-    ];
-    let awkward = vec![
+    ]
+}
+
+fn awkward(kernel: &dyn Kernel) -> Vec<Planned> {
+    vec![
         file("/proc/sys/vm/dirty_background_bytes", Form::Number, "65536"),
         file("/proc/sys/vm/dirty_background_ratio", Form::Number, "5"),
         drive(kernel, "nr_requests", Form::Number, "16"),
@@ -280,12 +301,6 @@ fn goals(kernel: &dyn Kernel) -> Vec<(&'static str, Vec<Planned>)> {
         nic(kernel, "eth0", Ethtool::Features, "sg=off"),
         nic(kernel, "eth0", Ethtool::Channels, "combined=8"),
         interrupt(kernel, "eth0", 7, 0, "3"),
-    ];
-    vec![
-        ("throughput", throughput),
-        ("latency", latency),
-        ("balanced", balanced),
-        ("awkward", awkward),
     ]
 }
 
