@@ -76,7 +76,7 @@ fn check_head(record: &Record) -> Result<(), JournalError> {
     let Record::Journal { schema, minor, .. } = record else {
         return Err(JournalError::NotJournal);
     };
-    if schema == SCHEMA && *minor <= MINOR {
+    if schema == SCHEMA && MINOR.checked_sub(*minor).is_some() {
         return Ok(());
     }
     let named = |schema: &str, minor: u32| format!("{schema}.{minor}");

@@ -17,10 +17,10 @@ use root::{Dir, Root};
 use units::{CpuSet, NodeId, PciAddress};
 
 pub(crate) use self::interrupts::Interrupts;
-pub use self::vectors::{Vector, vectors};
 use self::interrupts::Line;
 use self::managed::Modes;
 use self::source::Devices;
+pub use self::vectors::{Vector, vectors};
 use crate::{Troubles, parallel};
 
 const INTERRUPTS: &str = "/proc/interrupts";

@@ -75,7 +75,8 @@ pub(super) fn tell(protocol: Option<Protocol>, kind: u16, payload: &[u8]) -> Res
 /// What the acknowledgement among these messages says.
 fn acknowledged(mut bytes: &[u8]) -> Option<Result<(), Errno>> {
     while bytes.len() >= HEADER {
-        let length = usize::try_from(number32(bytes, 0)?).ok().filter(|length| *length >= HEADER)?;
+        let length =
+            usize::try_from(number32(bytes, 0)?).ok().filter(|length| *length >= HEADER)?;
         let payload = bytes.get(HEADER..length)?;
         if number32(bytes, 8)? == SEQUENCE && number16(bytes, 4)? == ERROR {
             let is_well = payload.get(..4) == Some(&[0; 4]);

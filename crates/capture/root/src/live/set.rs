@@ -86,11 +86,7 @@ impl LiveRoot {
     ///
     /// # Errors
     /// No such device, or its driver does not tell.
-    pub fn ethtool_values(
-        &self,
-        nic: &str,
-        what: EthtoolValues,
-    ) -> Fact<Vec<(&'static str, u32)>> {
+    pub fn ethtool_values(&self, nic: &str, what: EthtoolValues) -> Fact<Vec<(&'static str, u32)>> {
         let answer = ethtool::ask(interface(nic)?, what.get()).map_err(super::why)?;
         let bytes = answer.get(ethtool::GENERIC_HEADER..).ok_or(Why::NotSupported)?;
         Ok(values(what, Attributes(bytes)))
@@ -148,7 +144,10 @@ fn payload(what: EthtoolValues, values: &[(String, u32)]) -> Result<Vec<u8>, Err
     for (name, value) in values {
         let key = what.keys().iter().find(|(known, ..)| known == name).ok_or(Errno::INVAL)?;
         match key.2 {
-            1 => netlink::put(&mut bytes, key.1, &[u8::try_from(*value).map_err(|_| Errno::INVAL)?]),
+            1 => {
+                let byte = u8::try_from(*value).map_err(|_| Errno::INVAL)?;
+                netlink::put(&mut bytes, key.1, &[byte]);
+            }
             _ => netlink::put(&mut bytes, key.1, &value.to_ne_bytes()),
         }
     }
@@ -191,8 +190,10 @@ mod tests {
             let all: Vec<(String, u32)> =
                 what.keys().iter().map(|(name, ..)| ((*name).to_owned(), 1)).collect();
             let bytes = payload(what, &all).unwrap();
-            let told: Vec<_> =
-                values(what, Attributes(&bytes)).into_iter().map(|(n, v)| (n.to_owned(), v)).collect();
+            let told: Vec<_> = values(what, Attributes(&bytes))
+                .into_iter()
+                .map(|(n, v)| (n.to_owned(), v))
+                .collect();
             assert_eq!(told, all);
         }
         let odd = [("colour".to_owned(), 1)];

@@ -160,7 +160,7 @@ pub(super) fn set(
             }
         }
         Ethtool::Coalescing => {
-            coalesce(port.coalescing.as_mut().ok_or(Errno::OPNOTSUPP)?, &wanted)?
+            coalesce(port.coalescing.as_mut().ok_or(Errno::OPNOTSUPP)?, &wanted)?;
         }
         Ethtool::Pause => {
             let pause = port.pause.as_mut().ok_or(Errno::OPNOTSUPP)?;

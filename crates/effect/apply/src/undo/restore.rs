@@ -51,7 +51,7 @@ fn bring(lookup: &Lookup<'_>, goals: &[Goal], goal: &Goal) -> Result<bool, Errno
     }
     match &spot {
         Spot::File(path) if counterpart(path).is_some() => {
-            by_counterpart(lookup, goals, path, goal)?
+            by_counterpart(lookup, goals, path, goal)?;
         }
         _ => spot.write(lookup.kernel, &spot.back(goal.form, &goal.value))?,
     }
