@@ -243,3 +243,17 @@ fn lines_that_an_administrator_adds_to_our_file_stay() {
     let now = String::from_utf8(root::Root::read(&kernel, IRQBALANCE).unwrap()).unwrap();
     assert_eq!(now, format!("{ADMINS}# a line of somebody\n"));
 }
+
+#[test]
+fn what_our_write_never_changed_is_no_business_of_ours() {
+    let (kernel, medium) = (kernel(), MemoryMedium::default());
+    let changes = vec![
+        drive(&kernel, "rq_affinity", Form::Number, "3"),
+        file("/proc/sys/vm/swappiness", Form::Number, "10"),
+    ];
+    apply(&kernel, &mut journal(&medium), &plan(changes), &keep_going()).unwrap();
+    kernel.other(&format!("{QUEUE}/rq_affinity"), "2").unwrap();
+    assert_eq!(undone(&take_back(&kernel, &medium)), [&Undone::Restored, &Undone::Nothing]);
+    assert_eq!(read(&kernel, &format!("{QUEUE}/rq_affinity")), "2");
+    assert_eq!(journal(&medium).transactions(), []);
+}

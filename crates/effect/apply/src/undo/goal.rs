@@ -236,6 +236,10 @@ impl View<'_> {
             Err(why) => return Err(Undone::Failed { why: why.to_string() }),
         };
         let after = entry.receipt.as_ref().and_then(|receipt| receipt.after.as_ref());
+        if after.is_some_and(|after| spot.same(*form, after, before)) {
+            // Our write changed nothing: whatever is there now is no business of ours.
+            return Err(Undone::Nothing);
+        }
         let seen = Seen { spot: &spot, form: *form, before, after, now: &now, to, key: own };
         let (value, owner) = self.whose(&seen);
         Ok(goal(value, owner))
