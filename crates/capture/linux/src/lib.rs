@@ -41,6 +41,8 @@ mod troubles;
 use machine::Machine;
 use root::Root;
 
+pub use host::services;
+pub use irq::{Vector, vectors};
 pub use near::{Addresses, Asked, Part, ask_places, site};
 pub use observe::observe;
 pub use quote::quote;
