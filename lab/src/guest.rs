@@ -112,6 +112,9 @@ pub struct Guest {
 /// What a boot takes on two quiet cores is 8 to 40 s, and six times that beside other work.
 const BOOT_PATIENCE: Duration = Duration::from_secs(400);
 const SCRIPT_PATIENCE: Duration = Duration::from_secs(300);
+const PANIC: &str = "Kernel panic";
+/// `lab/guest/init` gives up.
+const NO_ROOT: &str = "lab: no root file system";
 /// How often it is looked whether QEMU still runs and the kernel has not panicked.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -168,7 +171,9 @@ fn spawn(arguments: &[String], folder: &Path, console: Console) -> Result<Child>
     let log = folder.join("qemu.txt");
     let said = std::fs::File::create(&log).at(&log)?;
     std::fs::write(folder.join("command.txt"), arguments.join("\n")).at(folder)?;
-    let mut qemu = Command::new("qemu-system-x86_64");
+    // QEMU ends with the thread that started it, also where that is killed.
+    let mut qemu = Command::new("setpriv");
+    qemu.args(["--pdeathsig", "KILL", "--", "qemu-system-x86_64"]);
     qemu.args(arguments).stderr(said);
     if console == Console::Log {
         qemu.stdin(Stdio::null()).stdout(Stdio::null());
@@ -312,7 +317,8 @@ impl Guest {
         let name = format!("file{}", self.tasks);
         std::fs::copy(file, self.share(&name)).at(file)?;
         let folder = to.rsplit_once('/').map_or(".", |(folder, _)| folder);
-        let script = format!("mkdir -p '{folder}' && cp '/share/{name}' '{to}' && rm '/share/{name}'");
+        let script =
+            format!("mkdir -p '{folder}' && cp '/share/{name}' '{to}' && rm '/share/{name}'");
         self.run(&script)?.ok().map(drop)
     }
 
@@ -455,7 +461,8 @@ impl Guest {
                 Heard::Nothing if self.qemu.try_wait().is_ok_and(|end| end.is_some()) => {
                     Some("QEMU ended")
                 }
-                Heard::Nothing if self.log().contains("Kernel panic") => Some("kernel panic"),
+                Heard::Nothing if self.log().contains(PANIC) => Some("kernel panic"),
+                Heard::Nothing if self.log().contains(NO_ROOT) => Some("no root file system"),
                 Heard::Nothing => (begun.elapsed() > patience).then_some(what),
             };
             if let Some(trouble) = trouble {

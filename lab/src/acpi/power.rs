@@ -65,7 +65,8 @@ fn frequencies(frequencies_mhz: &[u16]) -> Vec<u8> {
         let numbers = [mhz, mhz * 6, LATENCY_US, LATENCY_US, number, number];
         aml::package(&numbers.map(aml::integer))
     };
-    let registers = [CONTROL_PORT, STATUS_PORT].map(|port| aml::register(Space::SystemIo, 16, port));
+    let registers =
+        [CONTROL_PORT, STATUS_PORT].map(|port| aml::register(Space::SystemIo, 16, port));
     let states: Vec<_> = (0..).zip(frequencies_mhz).map(state).collect();
     [
         aml::name("_PCT", &aml::package(&registers)),

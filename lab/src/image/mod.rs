@@ -123,7 +123,6 @@ impl Lab {
     pub(crate) fn root(&self) -> PathBuf {
         self.folder.join("root.img")
     }
-
 }
 
 /// Why guests cannot be run here; none where they can.

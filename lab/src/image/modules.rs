@@ -13,8 +13,8 @@ use crate::cpio::Archive;
 use crate::error::{At, Error, Result};
 use crate::process;
 
-/// What finds the root file system.
-pub(super) const BOOT: [&str; 3] = ["virtio_pci", "virtio_blk", "ext4"];
+/// What finds the root file system; ext4 asks for its checksum by a name that is no dependency.
+pub(super) const BOOT: [&str; 4] = ["crc32c_generic", "virtio_pci", "virtio_blk", "ext4"];
 
 /// What is in the root file system, beside those; a kernel that has none of a name does without.
 pub(super) const LIST: &str = "\

@@ -33,11 +33,12 @@ pub(super) fn check(machine: &Machine) -> Result<(), String> {
 
 fn cpus(machine: &Machine) -> Result<(), String> {
     let cpus = &machine.cpus;
-    let counts =
-        [cpus.packages, cpus.dies, cpus.cores, cpus.threads, cpus.nodes_per_package];
+    let counts = [cpus.packages, cpus.dies, cpus.cores, cpus.threads, cpus.nodes_per_package];
     let total = counts[..4].iter().try_fold(1_u32, |n, count| n.checked_mul((*count).into()));
     if counts.contains(&0) || total.is_none_or(|total| total > MOST_CPUS) {
-        return Err(format!("cpus: none of the counts may be 0, and {MOST_CPUS} CPUs are the most"));
+        return Err(format!(
+            "cpus: none of the counts may be 0, and {MOST_CPUS} CPUs are the most"
+        ));
     }
     if cpus.cores_of_package() % cpus.nodes_per_package != 0 {
         let cores = cpus.cores_of_package();
@@ -84,7 +85,10 @@ fn device(machine: &Machine, device: &Device) -> Result<(), String> {
             let named = drive.model.is_some() || drive.revision.is_some();
             refuse(drive.queues == 0 || drive.queues > 64, "1 to 64 queues")?;
             refuse(!nvme && named, "model and revision are for NVMe")?;
-            refuse(drive.model.as_ref().is_some_and(|m| m.len() > 40), "a model has 40 characters")?;
+            refuse(
+                drive.model.as_ref().is_some_and(|m| m.len() > 40),
+                "a model has 40 characters",
+            )?;
             refuse(drive.revision.as_ref().is_some_and(|r| r.len() > 8), "a revision has 8")?;
             refuse(
                 drive.backing == Backing::File && drive.latency_us > 0,

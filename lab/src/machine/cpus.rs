@@ -70,9 +70,13 @@ impl Cpus {
             for die in 0..self.dies {
                 for core in 0..self.cores {
                     let node = self.node(package, die, core);
-                    cpus.extend(
-                        (0..self.threads).map(|thread| Cpu { package, die, core, thread, node }),
-                    );
+                    cpus.extend((0..self.threads).map(|thread| Cpu {
+                        package,
+                        die,
+                        core,
+                        thread,
+                        node,
+                    }));
                 }
             }
         }

@@ -207,9 +207,8 @@ impl TryFrom<String> for Link {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let refuse = || {
-            format!("no link {text:?}: a rate of 2.5, 5, 8, 16, 32 or 64, an x, and the lanes")
-        };
+        let refuse =
+            || format!("no link {text:?}: a rate of 2.5, 5, 8, 16, 32 or 64, an x, and the lanes");
         let (rate, width) = text.split_once('x').ok_or_else(refuse)?;
         let place = RATES.iter().position(|known| *known == rate).ok_or_else(refuse)?;
         let width = width.parse().ok().filter(|width| WIDTHS.contains(width));

@@ -148,10 +148,7 @@ impl Arguments<'_> {
         let state = self.drives.state()?;
         let port = self.folder.join("port");
         Ok(words(&[
-            (
-                "-drive",
-                &format!("if=none,id=root,format=raw,snapshot=on,file={}", root.display()),
-            ),
+            ("-drive", &format!("if=none,id=root,format=raw,snapshot=on,file={}", root.display())),
             ("-device", "virtio-blk-pci,drive=root,addr=1d"),
             ("-drive", &format!("if=none,id=state,format=raw,file={}", state.display())),
             ("-device", "virtio-blk-pci,drive=state,addr=1e"),
@@ -187,8 +184,7 @@ impl Arguments<'_> {
     fn attached(&self, number: usize, one: &Device) -> Result<Vec<String>> {
         let before = self.machine.devices();
         let siblings = before.iter().take(number);
-        let place =
-            siblings.filter(|o| (o.node, o.complex) == (one.node, one.complex)).count();
+        let place = siblings.filter(|o| (o.node, o.complex) == (one.node, one.complex)).count();
         let removable = matches!(&one.kind, Kind::Drive(drive) if drive.removable);
         let port = owned([
             ("driver", "pcie-root-port".to_owned()),
@@ -328,7 +324,11 @@ fn network_id(device: &str) -> String {
 }
 
 fn words(pairs: &[(&str, &str)]) -> impl Iterator<Item = String> {
-    pairs.iter().flat_map(|(key, value)| [(*key).to_owned(), (*value).to_owned()]).collect::<Vec<_>>().into_iter()
+    pairs
+        .iter()
+        .flat_map(|(key, value)| [(*key).to_owned(), (*value).to_owned()])
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 fn owned<const N: usize>(words: [(&str, String); N]) -> Vec<(String, String)> {

@@ -50,8 +50,7 @@ pub(crate) fn write_registers(qmp: &mut Qmp, process: u32, machine: &Machine) ->
     let placed = firmware(qmp, &devices)?;
     let node_bytes = u64::from(machine.memory_mib) << 20;
     let memory = Memory::open(process, node_bytes).at("QEMU's memory")?;
-    let words: Vec<u32> =
-        placed.iter().filter_map(vendor_and_device).chain([IDENTIFY]).collect();
+    let words: Vec<u32> = placed.iter().filter_map(vendor_and_device).chain([IDENTIFY]).collect();
     let mut candidates = Vec::new();
     memory.find(&words, SPACE, |address, bytes| {
         candidates.push(Candidate { address, bytes: bytes.to_vec() });
@@ -217,7 +216,8 @@ fn link(space: &Candidate, now: Link, best: Link, memory: &Memory) -> std::io::R
     let encode = |link: Link| u16::from(link.code) | u16::from(link.width) << 4;
     let capabilities = word(bytes, at + CAPABILITIES).ok_or_else(missing)? & !0x3ff;
     let status = half(bytes, at + STATUS).ok_or_else(missing)? & !0x3ff;
-    let write = |offset: usize, value: &[u8]| memory.write(space.address + (at + offset) as u64, value);
+    let write =
+        |offset: usize, value: &[u8]| memory.write(space.address + (at + offset) as u64, value);
     write(CAPABILITIES, &(capabilities | u32::from(encode(best))).to_le_bytes())?;
     write(STATUS, &(status | encode(now)).to_le_bytes())?;
     let version = half(bytes, at + 2).ok_or_else(missing)? & 0xf;
