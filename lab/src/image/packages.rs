@@ -8,12 +8,13 @@ use crate::error::{At, Error, Result};
 use crate::process;
 
 /// The kernels, what a guest needs to start, and the tools that its checks compare with.
-pub(super) const LIST: [&str; 23] = [
+pub(super) const LIST: [&str; 24] = [
     "linux-image-amd64",
     "linux-image-6.12-amd64",
     "bash",
     "busybox-static",
     "coreutils",
+    "dash",
     "ethtool",
     "fio",
     "hwloc-nox",

@@ -45,6 +45,11 @@ pub(super) fn unpack(packages: &[PathBuf], work: &Path) -> Result<PathBuf> {
         std::fs::write(root.join(file), content).at(file)?;
     }
     process::output(Command::new("ldconfig").arg("-r").arg(&root))?;
+    // Busybox's own shell would run its commands instead of the packages'.
+    let shell = root.join("usr/bin/sh");
+    if shell.symlink_metadata().is_err() {
+        symlink("dash", &shell).at(&shell)?;
+    }
     busybox(&root)?;
     Ok(root)
 }

@@ -202,7 +202,10 @@ impl Arguments<'_> {
             Kind::Nic(nic) => list.extend(self.network(number, &one.id, nic)),
             Kind::Gpu(_) => list.extend(words(&[(
                 "-blockdev",
-                &format!("driver=null-co,node-name={},size=1M,read-zeroes=on", blocks_id(&one.id)),
+                &format!(
+                    "driver=null-co,node-name={},size=1048576,read-zeroes=on",
+                    blocks_id(&one.id)
+                ),
             )])),
         }
         list.extend(device(&plugged(one)));
