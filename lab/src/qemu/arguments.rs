@@ -149,9 +149,9 @@ impl Arguments<'_> {
         let port = self.folder.join("port");
         Ok(words(&[
             ("-drive", &format!("if=none,id=root,format=raw,snapshot=on,file={}", root.display())),
-            ("-device", "virtio-blk-pci,drive=root,addr=1d"),
+            ("-device", "virtio-blk-pci,drive=root,num-queues=1,addr=1d"),
             ("-drive", &format!("if=none,id=state,format=raw,file={}", state.display())),
-            ("-device", "virtio-blk-pci,drive=state,addr=1e"),
+            ("-device", "virtio-blk-pci,drive=state,num-queues=1,addr=1e"),
             ("-fsdev", &format!("local,id=share,security_model=none,path={}", share.display())),
             ("-device", "virtio-9p-pci,fsdev=share,mount_tag=share,addr=1c"),
             ("-chardev", &format!("socket,id=port,server=on,wait=off,path={}", port.display())),
