@@ -5,6 +5,8 @@
 //! of it is laid beside its TOML file, one line of text a fact. Only `NEARSIDE_LAB=1` starts QEMU;
 //! `NEARSIDE_LAB=full` boots every machine with both kernels.
 
+#![expect(clippy::print_stderr, reason = "a boot's times are told beside its verdict")]
+
 #[path = "lab/facts.rs"]
 mod facts;
 #[path = "lab/life.rs"]

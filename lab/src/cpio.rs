@@ -67,6 +67,6 @@ mod tests {
         assert_eq!(&text[54..62], "00000005", "five bytes");
         assert_eq!(&text[110..115], "init\0");
         assert_eq!(&text[116..121], "hello", "the name is padded to four bytes");
-        assert!(text.contains("TRAILER!!!") && bytes.len() % 512 == 0);
+        assert!(text.contains("TRAILER!!!") && bytes.len().is_multiple_of(512));
     }
 }

@@ -52,11 +52,15 @@ fn commands_and_power() -> Result<(), Failed> {
     ensure(text == "kept\nroot\n", "a reboot lost a file")?;
 
     let drive = "/dev/disk/nv1";
-    said(&mut guest, &format!("{LINKS}; echo acknowledged | dd of={drive} bs=512 conv=sync,fsync"))?;
+    said(
+        &mut guest,
+        &format!("{LINKS}; echo acknowledged | dd of={drive} bs=512 conv=sync,fsync"),
+    )?;
     said(&mut guest, "echo synced > /var/lib/nearside/cut && sync /var/lib/nearside/cut")?;
     let drives = guest.cut_power().map_err(failed)?;
     let mut guest = boot("pair", Kernel::V6_1, Options::default().drives(drives))?;
-    let text = said(&mut guest, &format!("{LINKS}; head -c 12 {drive}; cat /var/lib/nearside/cut"))?;
+    let text =
+        said(&mut guest, &format!("{LINKS}; head -c 12 {drive}; cat /var/lib/nearside/cut"))?;
     ensure(text == "acknowledgedsynced\n", "a power cut lost what was acknowledged")?;
     ensure(guest.run("test -e /root/marker").map_err(failed)?.status == 1, "the root is not new")
 }
@@ -67,7 +71,10 @@ const LINKS: &str = "mkdir -p /dev/disk; for c in /sys/class/nvme/nvme*; do \
 
 fn firmware_and_throttle() -> Result<(), Failed> {
     let mut guest = boot("r770-snc-off", Kernel::V6_1, Options::default())?;
-    said(&mut guest, &format!("{LINKS}; echo marked | dd of=/dev/disk/nv2 bs=512 conv=sync,fsync"))?;
+    said(
+        &mut guest,
+        &format!("{LINKS}; echo marked | dd of=/dev/disk/nv2 bs=512 conv=sync,fsync"),
+    )?;
     ensure(nodes(&mut guest)? == 2, "SNC is on")?;
     // The known truth: a throttle that changes while the guest runs.
     for iops in [300, 900, 300] {

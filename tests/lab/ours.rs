@@ -91,6 +91,9 @@ impl Ours<'_> {
 
     fn place(&self, address: &Value) -> String {
         let link = &self.function(address)["link"];
+        if link.is_null() {
+            return "no link".to_owned();
+        }
         let part = |rate: &str, width: &str| {
             format!("{:?}x{}", link[rate].as_f64().unwrap_or(0.0), number(&link[width]))
         };

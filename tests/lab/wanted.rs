@@ -71,9 +71,13 @@ fn device(number: usize, device: &Device, cpus: usize) -> String {
         // Each I/O queue has a vector that the kernel manages, and the admin queue one of its own.
         Kind::Drive(drive) if drive.bus == DriveBus::Nvme => {
             let queues = usize::from(drive.queues).min(cpus);
-            format!("{name}: node {node}, {link}, {queues} queues, {queues} managed vectors of {}", queues + 1)
+            format!(
+                "{name}: node {node}, {link}, {queues} queues, {queues} managed vectors of {}",
+                queues + 1
+            )
         }
-        Kind::Drive(_) => format!("{name}: node {node}, {link}"),
+        // An AHCI controller is no PCI Express device.
+        Kind::Drive(_) => format!("{name}: node {node}, no link"),
         Kind::Nic(nic) => {
             let queues = match nic.model {
                 NicModel::Virtio => usize::from(nic.queues),

@@ -40,7 +40,7 @@ fn cpus(machine: &Machine) -> Result<(), String> {
             "cpus: none of the counts may be 0, and {MOST_CPUS} CPUs are the most"
         ));
     }
-    if cpus.cores_of_package() % cpus.nodes_per_package != 0 {
+    if !cpus.cores_of_package().is_multiple_of(cpus.nodes_per_package) {
         let cores = cpus.cores_of_package();
         return Err(format!(
             "cpus: {cores} cores cannot be divided among {} nodes",
@@ -85,6 +85,7 @@ fn device(machine: &Machine, device: &Device) -> Result<(), String> {
             let named = drive.model.is_some() || drive.revision.is_some();
             refuse(drive.queues == 0 || drive.queues > 64, "1 to 64 queues")?;
             refuse(!nvme && named, "model and revision are for NVMe")?;
+            refuse(!nvme && drive.link.is_some(), "an AHCI controller has no link")?;
             refuse(
                 drive.model.as_ref().is_some_and(|m| m.len() > 40),
                 "a model has 40 characters",
@@ -98,6 +99,10 @@ fn device(machine: &Machine, device: &Device) -> Result<(), String> {
         Kind::Nic(nic) => {
             let tap = nic.wiring == Wiring::Tap;
             refuse(nic.queues == 0 || nic.queues > 16, "1 to 16 queues")?;
+            refuse(
+                nic.model == NicModel::Vmxnet3 && nic.queues > 1,
+                "a vmxnet3 has a queue a CPU, up to eight, whatever is asked for",
+            )?;
             refuse(nic.model == NicModel::E1000e && nic.queues > 1, "an e1000e has one queue")?;
             refuse(
                 nic.model == NicModel::Virtio && nic.queues > 1 && !tap,

@@ -126,7 +126,7 @@ fn is_placed(function: &Value) -> bool {
 fn is_space_of(candidate: &Candidate, function: &Value) -> bool {
     let bytes = &candidate.bytes;
     let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
-    if candidate.address % 8 != 0 || word(bytes, 0) != vendor_and_device(function) {
+    if !candidate.address.is_multiple_of(8) || word(bytes, 0) != vendor_and_device(function) {
         return false;
     }
     if let Some(secondary) = secondary_bus(function) {
