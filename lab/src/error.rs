@@ -26,6 +26,14 @@ pub enum Error {
         /// What there is.
         known: Vec<String>,
     },
+    /// A machine has no device of this id.
+    #[error("{machine} has no device {id:?}")]
+    NoDevice {
+        /// The machine.
+        machine: String,
+        /// What was asked for.
+        id: String,
+    },
     /// A program that builds or runs guests is not installed.
     #[error("no {tool} on the PATH; Debian's package {package} has it")]
     NoTool {

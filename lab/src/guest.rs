@@ -15,7 +15,7 @@ use crate::agent::{Agent, Heard};
 use crate::drives::Drives;
 use crate::error::{At, Error, Result};
 use crate::image::{Kernel, Lab};
-use crate::machine::{Kind, Machine};
+use crate::machine::{Device, Kind, Link, Machine};
 use crate::qemu::{self, Arguments, Ends, Qmp};
 use crate::wire::{End, Wire};
 use crate::{acpi, cpio, process};
@@ -383,6 +383,19 @@ impl Guest {
         self.qmp.call("block_set_io_throttle", &limits).map(drop)
     }
 
+    /// Lets a device's link train to something else, while the guest runs.
+    ///
+    /// # Errors
+    /// There is no such device, or the machine's file says nothing of its link.
+    pub fn retrain(&mut self, device: &str, link: Link) -> Result<()> {
+        let mut device = self.device(device)?;
+        if device.best_link.is_none() {
+            return Err(Error::Registers { device: device.id, found: 0 });
+        }
+        device.link = Some(link);
+        qemu::retrain(&mut self.qmp, self.qemu.id(), &self.machine, &device)
+    }
+
     /// Pulls a removable drive.
     ///
     /// # Errors
@@ -405,12 +418,8 @@ impl Guest {
     /// # Errors
     /// QEMU refuses it.
     pub fn plug(&mut self, drive: &str) -> Result<()> {
-        let devices = self.machine.devices();
-        let Some(device) = devices.iter().find(|device| device.id == drive) else {
-            let message = format!("no device {drive:?}");
-            return Err(Error::Qmp { command: "device_add".to_owned(), message });
-        };
-        let words = qemu::plugged(device).into_iter().map(|(key, value)| (key, json!(value)));
+        let device = self.device(drive)?;
+        let words = qemu::plugged(&device).into_iter().map(|(key, value)| (key, json!(value)));
         self.qmp.call("device_add", &words.collect::<serde_json::Map<_, _>>().into()).map(drop)
     }
 
@@ -432,6 +441,12 @@ impl Guest {
     /// The machine that the guest sees.
     pub fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    fn device(&self, id: &str) -> Result<Device> {
+        let found = self.machine.devices().into_iter().find(|device| device.id == id);
+        let missing = || Error::NoDevice { machine: self.machine.name.clone(), id: id.to_owned() };
+        found.ok_or_else(missing)
     }
 
     fn folder(&self) -> &Path {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use nearside_lab::machine::Link;
 use nearside_lab::{End, Guest, Kernel, Machine, Options, Wire};
 use support::{Failed, failed};
 
@@ -90,6 +91,9 @@ fn firmware_and_throttle() -> Result<(), Failed> {
     ensure(text == "marked", "the drive is another one")
 }
 
+const LINK_OF_NV0: &str = "cd $(dirname $(grep -l NV0 /sys/class/nvme/nvme*/serial))/device; \
+    echo $(cat current_link_speed current_link_width)";
+
 fn nodes(guest: &mut Guest) -> Result<usize, Failed> {
     Ok(said(guest, "ls -d /sys/devices/system/node/node*")?.lines().count())
 }
@@ -120,6 +124,12 @@ fn wire() -> Result<(), Failed> {
 
 fn plug() -> Result<(), Failed> {
     let mut guest = boot("nps4", Kernel::V6_12, Options::default())?;
+    let link = |text: &str| Link::try_from(text.to_owned()).map_err(failed);
+    for (now, kernel) in [("8x4", "8.0 GT/s PCIe 4"), ("16x2", "16.0 GT/s PCIe 2")] {
+        guest.retrain("nv0", link(now)?).map_err(failed)?;
+        let text = said(&mut guest, LINK_OF_NV0)?;
+        ensure(text.trim() == kernel, &format!("retrained to {now}, the kernel says {text}"))?;
+    }
     let there = |guest: &mut Guest| -> Result<bool, Failed> {
         Ok(said(guest, "cat /sys/class/nvme/nvme*/serial")?.contains("NV3"))
     };

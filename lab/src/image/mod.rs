@@ -141,7 +141,9 @@ fn tools() -> Result<()> {
 }
 
 fn recipe() -> String {
-    format!("{}\n{}\n{}\n", packages::LIST.join(" "), modules::BOOT.join(" "), modules::LIST)
+    let files: String = root::FILES.iter().map(|(file, text)| format!("{file}\n{text}")).collect();
+    let (packages, boot) = (packages::LIST.join(" "), modules::BOOT.join(" "));
+    format!("{packages}\n{boot}\n{}\n{files}", modules::LIST)
 }
 
 /// `NEARSIDE_LAB_FOLDER`, or `target/lab`.

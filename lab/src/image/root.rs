@@ -11,14 +11,32 @@ use crate::process;
 
 /// Debian's folders that are links since 12.
 const MERGED: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
-const FOLDERS: [&str; 11] =
-    ["dev", "proc", "sys", "run", "tmp", "root", "mnt", "share", "var/lib/nearside", "etc", "lab"];
+const FOLDERS: [&str; 12] = [
+    "dev",
+    "proc",
+    "sys",
+    "run",
+    "tmp",
+    "root",
+    "mnt",
+    "share",
+    "var/lib/nearside",
+    "var/log/tuned",
+    "etc",
+    "lab",
+];
 /// What no guest reads.
 const UNREAD: [&str; 4] = ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info"];
 
-const FILES: [(&str, &str); 4] = [
-    ("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
-    ("etc/group", "root:x:0:\nnogroup:x:65534:\n"),
+pub(super) const FILES: [(&str, &str); 4] = [
+    (
+        "etc/passwd",
+        // All but root and nobody are there for the bus that tuned is asked over.
+        "root:x:0:0:root:/root:/bin/sh\nmessagebus:x:100:100::/:/bin/false\n\
+         polkitd:x:101:101::/:/bin/false\nsystemd-network:x:102:102::/:/bin/false\n\
+         nobody:x:65534:65534::/:/bin/false\n",
+    ),
+    ("etc/group", "root:x:0:\nmessagebus:x:100:\nnogroup:x:65534:\n"),
     ("etc/hosts", "127.0.0.1 localhost lab\n"),
     ("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
 ];

@@ -8,4 +8,4 @@ mod registers;
 
 pub(crate) use arguments::{Arguments, Ends, plugged};
 pub(crate) use qmp::Qmp;
-pub(crate) use registers::write_registers;
+pub(crate) use registers::{retrain, write_registers};

@@ -6,6 +6,7 @@
 //! `query-pci` says of the device once the firmware has placed it, and written to while the guest
 //! is stopped. A root port's status follows the endpoint by itself; its capability is written too.
 
+use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use super::Qmp;
 use super::arguments::port_id;
 use super::memory::Memory;
 use crate::error::{At, Error, Result};
-use crate::machine::{Device, Kind, Link, Machine};
+use crate::machine::{Device, Drive, Gpu, Kind, Link, Machine};
 
 /// A function's conventional configuration space.
 const SPACE: usize = 256;
@@ -48,17 +49,23 @@ pub(crate) fn write_registers(qmp: &mut Qmp, process: u32, machine: &Machine) ->
         return Ok(());
     }
     let placed = firmware(qmp, &devices)?;
-    let node_bytes = u64::from(machine.memory_mib) << 20;
-    let memory = Memory::open(process, node_bytes).at("QEMU's memory")?;
-    let words: Vec<u32> = placed.iter().filter_map(vendor_and_device).chain([IDENTIFY]).collect();
-    let mut candidates = Vec::new();
-    memory.find(&words, SPACE, |address, bytes| {
-        candidates.push(Candidate { address, bytes: bytes.to_vec() });
-    });
-    for device in &devices {
-        patch(&memory, &placed, &candidates, device)?;
-    }
-    Ok(())
+    let registers = Registers::find(placed, process, machine)?;
+    devices.iter().try_for_each(|device| registers.patch(device))
+}
+
+/// Gives a device of a running guest another link; a root port's best stays the machine's.
+pub(crate) fn retrain(
+    qmp: &mut Qmp,
+    process: u32,
+    machine: &Machine,
+    device: &Device,
+) -> Result<()> {
+    qmp.call("stop", &json!({}))?;
+    let placed = functions(&qmp.call("query-pci", &json!({}))?);
+    let written = Registers::find(placed, process, machine)
+        .and_then(|registers| registers.links(device, registers.space(&device.id)?));
+    qmp.call("cont", &json!({}))?;
+    written
 }
 
 /// Runs the firmware until every device has an address, and stops the guest; what `query-pci` says.
@@ -153,44 +160,72 @@ fn half(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-fn patch(
-    memory: &Memory,
-    placed: &[Value],
-    candidates: &[Candidate],
-    device: &Device,
-) -> Result<()> {
-    let space = |id: &str| {
-        let function = find(placed, id);
+/// The memory of a stopped guest's QEMU, the functions in it, and where they may be.
+struct Registers {
+    memory: Memory,
+    functions: Vec<Value>,
+    candidates: Vec<Candidate>,
+}
+
+impl Registers {
+    fn find(functions: Vec<Value>, process: u32, machine: &Machine) -> Result<Self> {
+        let node_bytes = u64::from(machine.memory_mib) << 20;
+        let memory = Memory::open(process, node_bytes).at("QEMU's memory")?;
+        let words: Vec<u32> =
+            functions.iter().filter_map(vendor_and_device).chain([IDENTIFY]).collect();
+        let mut candidates = Vec::new();
+        memory.find(&words, SPACE, |address, bytes| {
+            candidates.push(Candidate { address, bytes: bytes.to_vec() });
+        });
+        Ok(Self { memory, functions, candidates })
+    }
+
+    /// The configuration space of a device of QEMU's.
+    fn space(&self, id: &str) -> Result<&Candidate> {
+        let function = find(&self.functions, id);
         let is = |c: &&Candidate| function.is_some_and(|function| is_space_of(c, function));
-        only(id, candidates.iter().filter(is))
-    };
-    let own = space(&device.id)?;
-    if let (Some(now), Some(best)) = (device.link, device.best_link) {
-        for place in [own, space(&port_id(&device.id))?] {
-            link(place, now, best, memory).at(&device.id)?;
+        only(id, self.candidates.iter().filter(is))
+    }
+
+    fn patch(&self, device: &Device) -> Result<()> {
+        let own = self.space(&device.id)?;
+        self.links(device, own)?;
+        match &device.kind {
+            Kind::Gpu(gpu) => self.ids(own, gpu).at(&device.id),
+            Kind::Drive(drive) if drive.model.is_some() || drive.revision.is_some() => {
+                self.identify(&device.serial(), drive)
+            }
+            Kind::Drive(_) | Kind::Nic(_) => Ok(()),
         }
     }
-    match &device.kind {
-        Kind::Gpu(gpu) => {
-            let [vendor, model, subvendor, submodel] = gpu.pci;
-            for (at, value) in [(0, vendor), (2, model), (0x2c, subvendor), (0x2e, submodel)] {
-                memory.write(own.address + at, &value.to_le_bytes()).at(&device.id)?;
-            }
-            memory.write(own.address + 9, &gpu.class.to_le_bytes()[..3]).at(&device.id)
+
+    fn links(&self, device: &Device, own: &Candidate) -> Result<()> {
+        let (Some(now), Some(best)) = (device.link, device.best_link) else { return Ok(()) };
+        for place in [own, self.space(&port_id(&device.id))?] {
+            link(place, now, best, &self.memory).at(&device.id)?;
         }
-        Kind::Drive(drive) if drive.model.is_some() || drive.revision.is_some() => {
-            let serial = format!("{:20}", device.serial());
-            let is = |c: &&Candidate| c.bytes.get(4..24) == Some(serial.as_bytes());
-            let identify = only(&device.id, candidates.iter().filter(is))?;
-            // Serial number, model, firmware revision (NVMe base 2.0, figure 275).
-            for (at, width, text) in [(24, 40, &drive.model), (64, 8, &drive.revision)] {
-                let Some(text) = text else { continue };
-                let padded = format!("{text:width$}");
-                memory.write(identify.address + at, padded.as_bytes()).at(&device.id)?;
-            }
-            Ok(())
+        Ok(())
+    }
+
+    fn ids(&self, own: &Candidate, gpu: &Gpu) -> io::Result<()> {
+        let [vendor, device, subvendor, subdevice] = gpu.pci;
+        for (at, value) in [(0, vendor), (2, device), (0x2c, subvendor), (0x2e, subdevice)] {
+            self.memory.write(own.address + at, &value.to_le_bytes())?;
         }
-        Kind::Drive(_) | Kind::Nic(_) => Ok(()),
+        self.memory.write(own.address + 9, &gpu.class.to_le_bytes()[..3])
+    }
+
+    /// Model and firmware revision, which follow the serial number (NVMe base 2.0, figure 275).
+    fn identify(&self, serial: &str, drive: &Drive) -> Result<()> {
+        let padded = format!("{serial:20}");
+        let is = |c: &&Candidate| c.bytes.get(4..24) == Some(padded.as_bytes());
+        let identify = only(serial, self.candidates.iter().filter(is))?;
+        for (at, width, text) in [(24, 40, &drive.model), (64, 8, &drive.revision)] {
+            let Some(text) = text else { continue };
+            let padded = format!("{text:width$}");
+            self.memory.write(identify.address + at, padded.as_bytes()).at(serial)?;
+        }
+        Ok(())
     }
 }
 
@@ -206,11 +241,11 @@ fn only<'a>(id: &str, mut found: impl Iterator<Item = &'a Candidate>) -> Result<
 
 /// Writes Link Capabilities, Link Status and, where the capability has it, Link Capabilities 2
 /// (PCI Express 6.0, 7.5.3).
-fn link(space: &Candidate, now: Link, best: Link, memory: &Memory) -> std::io::Result<()> {
+fn link(space: &Candidate, now: Link, best: Link, memory: &Memory) -> io::Result<()> {
     const CAPABILITIES: usize = 0x0c;
     const STATUS: usize = 0x12;
     const CAPABILITIES_2: usize = 0x2c;
-    let missing = || std::io::Error::new(std::io::ErrorKind::NotFound, "no PCIe capability");
+    let missing = || io::Error::new(io::ErrorKind::NotFound, "no PCIe capability");
     let bytes = &space.bytes;
     let at = capability(bytes, 0x10).ok_or_else(missing)?;
     let encode = |link: Link| u16::from(link.code) | u16::from(link.width) << 4;
