@@ -41,7 +41,7 @@ pub(super) fn table_of(machine: &Machine) -> Option<Vec<u8>> {
     Some(table(&IDENTITY, &places.flat_map(scope).collect::<Vec<u8>>()))
 }
 
-/// `_CST`: the count, then register, type, latency and power of each (ACPI 6.5, 8.4.1.1).
+/// `_CST`: the count, then register, type, latency and power of each (ACPI 6.5, 8.4.1, `_CST`).
 fn c_states(latencies_us: &[u16]) -> Vec<u8> {
     const TYPE_C1: u32 = 1;
     const FULL_POWER_MW: u32 = 1000;

@@ -199,7 +199,7 @@ pub struct Link {
     pub width: u8,
 }
 
-/// Rates in GT/s; a rate's code is its place, from 1 (PCI Express 6.0, 7.5.3.18).
+/// Rates in GT/s; a rate's code is its place, from 1 (PCI Express 6.0, 7.5.3, Link Capabilities 2).
 const RATES: [&str; 6] = ["2.5", "5", "8", "16", "32", "64"];
 const WIDTHS: [u8; 6] = [1, 2, 4, 8, 16, 32];
 
