@@ -2,8 +2,9 @@
 //! One fault each: a healthy machine is spoilt in one way, and `audit` must say that and no more.
 //!
 //! `tests/audit/*.toml` are the faults. What a case changes is laid over the synthetic machine
-//! `healthy-two-socket`, key by key, lists element by element, and the binary is run on it. The findings that the case brings, beyond those of the healthy machine,
-//! must be the expected ones; and the evidence of each must stand in the file that it names.
+//! `healthy-two-socket`, key by key, lists element by element, and the binary is run on it. The
+//! findings that the case brings, beyond those of the healthy machine, must be the expected ones; and
+//! the evidence of each must stand in the file that it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -46,13 +47,14 @@ fn main() {
     trials.push(trial("there are cases", &[], there_are_cases));
     trials.push(trial("epyc names the CPUs of the study", &[], epyc));
     trials.push(trial("options and exit codes", &[], options));
+    trials.push(trial("a person's own options of the kernel", &[], own_options));
     support::run(trials)
 }
 
 fn there_are_cases() -> Result<(), Failed> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/audit");
     match fs::read_dir(folder).map_err(failed)?.count() {
-        30.. => Ok(()),
+        70.. => Ok(()),
         few => Err(failed(format!("only {few} cases"))),
     }
 }
@@ -138,12 +140,17 @@ fn id(finding: &Value) -> String {
     finding["id"].as_str().unwrap_or_default().to_owned()
 }
 
+/// What a finding says: its id, how much it matters, and the value.
+fn said(finding: &Value) -> String {
+    format!("{} {} {}", finding["id"], finding["severity"], finding["observed"])
+}
+
 fn check(file: &Path) -> Result<(), Failed> {
     let case = case(file)?;
     let description = spoilt(&case.machine)?;
     let before = healthy(&case.goal)?;
     let mut found = findings(&description, &case.goal)?;
-    found.retain(|finding| !before.contains(&id(finding)));
+    found.retain(|finding| !before.contains(&said(finding)));
     let ids: BTreeSet<String> = found.iter().map(id).collect();
     let first = |text: &String| text.split(' ').next().unwrap_or_default().to_owned();
     let wanted: BTreeSet<String> = case.expect.iter().map(first).collect();
@@ -167,7 +174,7 @@ fn healthy(goal: &str) -> Result<BTreeSet<String>, Failed> {
     if let Some(ids) = known.get(goal) {
         return Ok(ids.clone());
     }
-    let ids: BTreeSet<String> = findings(&spoilt(&Table::new())?, goal)?.iter().map(id).collect();
+    let ids: BTreeSet<String> = findings(&spoilt(&Table::new())?, goal)?.iter().map(said).collect();
     known.insert(goal.to_owned(), ids.clone());
     Ok(ids)
 }
@@ -225,6 +232,29 @@ fn epyc() -> Result<(), Failed> {
         && finding["change"]["to"] == "2,6,10,14,18,22,26,30"
         && finding["change"]["reboot"] == "none";
     if is_right { Ok(()) } else { Err(failed(finding)) }
+}
+
+/// A folder `command-line` in a folder of own entries adds options, and replaces ours.
+fn own_options() -> Result<(), Failed> {
+    let scratch = tempfile::tempdir().map_err(failed)?;
+    let own_folder = scratch.path().join("own");
+    let folder = own_folder.join("command-line");
+    fs::create_dir_all(&folder).map_err(failed)?;
+    let own = "source = \"This test\"\n[[option]]\nname = \"iommu\"\nvalue = \"pt\"\n\
+               means = \"is not wanted here\"\nimpact = \"high\"\n";
+    fs::write(folder.join("own.toml"), own).map_err(failed)?;
+    let file = scratch.path().join("machine.toml");
+    fs::write(&file, spoilt(&Table::new())?).map_err(failed)?;
+    let from = format!("synthetic:{}", file.display());
+    let only = ["--json", "--only", "command-line-overrides", "--from", &from];
+    let without = audit(&only)?;
+    let output = audit(&[&["--catalogue", &own_folder.display().to_string()], &only[..]].concat())?;
+    let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let words = "iommu=pt is not wanted here";
+    match (text(&without), text(&output)) {
+        (before, after) if !before.contains(words) && after.contains(words) => Ok(()),
+        (_, after) => Err(failed(after + &String::from_utf8_lossy(&output.stderr))),
+    }
 }
 
 /// (arguments, exit code, what is printed): `--fail-on`, `--only`, `--device`, `--goal`.

@@ -34,7 +34,10 @@ pub(crate) fn run(root: &dyn Root, catalogue: &Catalogue) -> Said {
     let mut audits = Vec::new();
     for goal in GOALS {
         let subject = Subject { machine: &machine, observations: &observations, catalogue, goal };
-        let audit::Audit { settings, findings } = audit::audit(&subject);
+        let audit::Audit { mut settings, mut findings } = audit::audit(&subject);
+        let of_settings = settings.iter_mut().flat_map(|seen| &mut seen.evidence);
+        let of_findings = findings.iter_mut().flat_map(|finding| &mut finding.evidence);
+        linux::quote(root, of_settings.chain(of_findings));
         let unknown = &machine.unknown;
         let found = Found { goal, findings: &findings, observations: &settings, unknown };
         drawings.push(report::findings::draw(&found, Detail::Full, &style));

@@ -46,7 +46,7 @@ pub(super) enum Space {
     FixedHardware = 0x7f,
 }
 
-/// `ResourceTemplate () { Register (space, bits, 0, address) }` (6.4.3, "Generic Register Descriptor").
+/// `ResourceTemplate () { Register (space, bits, 0, address) }` (6.4.3, Generic Register).
 pub(super) fn register(space: Space, bits: u8, address: u64) -> Vec<u8> {
     let mut resource = vec![0x82, 12, 0, space as u8, bits, 0, 0];
     resource.extend(address.to_le_bytes());

@@ -46,7 +46,7 @@ pub(super) fn table_of(cpus: &Cpus) -> Vec<u8> {
     table(&IDENTITY, &body)
 }
 
-/// An ISA interrupt that reaches the I/O APIC elsewhere or otherwise (ACPI 6.5, 5.2.12, "Interrupt Source Override").
+/// An ISA interrupt that reaches the I/O APIC elsewhere or otherwise (ACPI 6.5, 5.2.12).
 fn interrupt_override(source: u8, global: u32, flags: u16) -> Vec<u8> {
     let mut entry = vec![2, 10, 0, source];
     entry.extend(global.to_le_bytes());

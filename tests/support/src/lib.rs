@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What tests share: the captures, other people's tools, and trials that say why they are skipped.
+//! What tests share: the captures, other people's tools, trials that say why they are skipped, and
+//! machines made by hand ([`made`]).
 //!
 //! A test that needs something which a machine may lack is a [`trial`] with [`Need`]s. Where one is
 //! missing, the trial is listed as ignored with the reason in its name's place for the kind; with
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod captures;
+pub mod made;
 mod need;
 
 pub use captures::{Capture, captures, lab_captures, shared, tree_captures};

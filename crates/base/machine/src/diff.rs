@@ -130,15 +130,9 @@ fn of_function(all: &mut Properties, function: &Function) {
     all.fact(&name, "relaxed ordering", &function.config.relaxed_ordering);
 }
 
-/// `32 GT/s x4, ASPM L1`.
+/// `32 GT/s x4, ASPM l1`.
 fn of_link(link: &Link) -> String {
-    let aspm = match &link.aspm.enabled {
-        Ok((false, false)) => "off",
-        Ok((true, false)) => "L0s",
-        Ok((false, true)) => "L1",
-        Ok((true, true)) => "L0s and L1",
-        Err(_) => "unknown",
-    };
+    let aspm = text(&link.aspm.enabled);
     format!("{} x{}, ASPM {aspm}", text(&link.speed), text(&link.width))
 }
 

@@ -44,8 +44,8 @@ pub struct Function {
     pub port: Option<PortKind>,
     /// IOMMU group number.
     pub iommu_group: Option<u32>,
-    /// SR-IOV: (virtual functions now, at most); none without the capability.
-    pub sriov: Option<(u32, u32)>,
+    /// SR-IOV; none without the capability.
+    pub sriov: Option<VirtualFunctions>,
     /// For a virtual function: its physical function.
     pub physical_function: Option<PciAddress>,
     /// Physical slot number or label from `/sys/bus/pci/slots`, `label` or SMBIOS type 9.
@@ -112,18 +112,64 @@ pub struct ConfigSpace {
     pub mps_supported: Fact<u16>,
     /// Max read request size in use, bytes.
     pub mrrs: Fact<u16>,
-    /// Extended tags (8 bit): (supported, enabled).
-    pub extended_tags: Fact<(bool, bool)>,
-    /// 10-bit tags as requester: (supported, enabled).
-    pub ten_bit_tags: Fact<(bool, bool)>,
+    /// Extended tags (8 bit).
+    pub extended_tags: Fact<Ability>,
+    /// 10-bit tags as requester.
+    pub ten_bit_tags: Fact<Ability>,
     /// Relaxed ordering enabled.
     pub relaxed_ordering: Fact<bool>,
-    /// ACS: (P2P request redirect, P2P completion redirect) enabled; none without the capability.
-    pub acs_redirect: Fact<Option<(bool, bool)>>,
+    /// What ACS sends up to the root; none without the capability.
+    pub acs_redirect: Fact<Option<AcsRedirect>>,
     /// AER capability present.
     pub aer: Fact<bool>,
-    /// AER totals from sysfs `aer_dev_*`: (correctable, non-fatal, fatal).
-    pub aer_totals: Fact<(u64, u64, u64)>,
+    /// Errors counted, from sysfs `aer_dev_*`.
+    pub aer_totals: Fact<AerTotals>,
+}
+
+/// Something that a function can do or not, and whether it is switched on. The two registers are
+/// the device's own: one that is on and not supported is a device that lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ability {
+    /// By the capability register.
+    pub supported: bool,
+    /// By the control register.
+    pub enabled: bool,
+}
+
+/// What a port with access control (ACS) sends up to the root instead of to its neighbour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AcsRedirect {
+    /// Requests (`PCI_ACS_RR`).
+    pub requests: bool,
+    /// Completions (`PCI_ACS_CR`).
+    pub completions: bool,
+}
+
+/// Virtual functions of a function or port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VirtualFunctions {
+    /// How many there are now: `sriov_numvfs`.
+    pub now: u32,
+    /// How many there can be: `sriov_totalvfs`.
+    pub most: u32,
+}
+
+/// Errors of a function that AER counted since boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AerTotals {
+    /// Mended by the link itself.
+    pub correctable: u64,
+    /// Lost a transaction.
+    pub non_fatal: u64,
+    /// Lost the link.
+    pub fatal: u64,
+}
+
+impl AcsRedirect {
+    /// Whether anything is redirected.
+    pub fn any(self) -> bool {
+        self.requests || self.completions
+    }
 }
 
 /// What a PCI Express function is, by its capability (bits 7:4 of the Express capabilities register).

@@ -87,6 +87,9 @@ pub struct Service {
     pub name: String,
     /// Whether a process of it runs.
     pub running: Fact<bool>,
+    /// Where that is seen: the folder of control groups in which its unit was looked for, or
+    /// `/proc/PID/comm` of its process; none where there is no sign.
+    pub seen: Option<String>,
     /// Whether it is enabled at boot, where the unit links could be read.
     pub enabled: Fact<bool>,
     /// Its profile or banned CPUs, where its files tell: (file, text).

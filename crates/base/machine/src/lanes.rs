@@ -12,8 +12,8 @@ use crate::{Function, Machine};
 pub struct RootLanes {
     /// The root bus: `pci0000:17`.
     pub root: String,
-    /// The node of its functions, when they agree on one.
-    pub node: Option<NodeId>,
+    /// The nodes that its devices tell, ascending: one, unless firmware is at odds with itself.
+    pub nodes: BTreeSet<NodeId>,
     /// Lanes of all devices together, each at the best of both ends of its link.
     pub lanes: u32,
     /// Bytes a second in one direction of all devices together.
@@ -37,6 +37,13 @@ pub struct LaneUse {
     pub rate: ByteRate,
     /// Part of the root complex's sum, 0 to 1.
     pub share: f64,
+}
+
+impl RootLanes {
+    /// Its node, unless its devices tell none or several.
+    pub fn node(&self) -> Option<NodeId> {
+        self.nodes.first().copied().filter(|_| self.nodes.len() == 1)
+    }
 }
 
 impl Machine {
@@ -75,8 +82,7 @@ fn lane_use(function: &Function) -> Option<LaneUse> {
 }
 
 fn sum(root: &str, parts: Vec<(&Function, LaneUse)>) -> RootLanes {
-    let nodes: BTreeSet<Option<NodeId>> = parts.iter().map(|(function, _)| function.node).collect();
-    let node = if nodes.len() == 1 { nodes.into_iter().next().flatten() } else { None };
+    let nodes = parts.iter().filter_map(|(function, _)| function.node).collect();
     let mut used_by: Vec<LaneUse> = parts.into_iter().map(|(_, part)| part).collect();
     let rate: f64 = used_by.iter().map(|part| part.rate.0).sum();
     let mut by_generation = BTreeMap::new();
@@ -87,7 +93,7 @@ fn sum(root: &str, parts: Vec<(&Function, LaneUse)>) -> RootLanes {
         }
     }
     let lanes = used_by.iter().map(|part| u32::from(part.lanes)).sum();
-    RootLanes { root: root.to_owned(), node, lanes, rate: ByteRate(rate), by_generation, used_by }
+    RootLanes { root: root.to_owned(), nodes, lanes, rate: ByteRate(rate), by_generation, used_by }
 }
 
 #[cfg(test)]
@@ -127,10 +133,27 @@ mod tests {
         let lanes = Machine { functions, ..Machine::default() }.lanes();
         assert_eq!(lanes.len(), 1);
         let [root] = &lanes[..] else { panic!("{lanes:?}") };
-        assert_eq!((root.lanes, root.node), (20, Some(NodeId(0))));
+        assert_eq!((root.lanes, root.node()), (20, Some(NodeId(0))));
         assert_eq!(root.by_generation, BTreeMap::from([(4, 16), (5, 4)]));
         let shares: Vec<f64> = root.used_by.iter().map(|part| part.share).collect();
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         assert!((shares[0] - 2.0 / 3.0).abs() < 1e-9, "{shares:?}");
+    }
+
+    #[test]
+    fn devices_that_disagree_leave_no_node_and_silent_ones_do_not_count() {
+        let mut functions = vec![
+            endpoint("18:00.0", Some("17:00.0"), 320, 4),
+            endpoint("19:00.0", Some("17:01.0"), 320, 4),
+        ];
+        let root = |functions: &[Function]| {
+            let machine = Machine { functions: functions.to_vec(), ..Machine::default() };
+            machine.lanes().remove(0)
+        };
+        functions[1].node = None;
+        assert_eq!(root(&functions).node(), Some(NodeId(0)));
+        functions[1].node = Some(NodeId(1));
+        assert_eq!(root(&functions).node(), None);
+        assert_eq!(root(&functions).nodes, BTreeSet::from([NodeId(0), NodeId(1)]));
     }
 }

@@ -38,15 +38,20 @@ pub use block::{Controller, Drive, DriveKind, HiddenBy, Queue, Volume, VolumeKin
 pub use cpu::{Cache, CacheKind, CoreKind, Cpus, Smt, Thread};
 pub use diff::Difference;
 pub use fact::{Fact, Trouble, Why};
-pub use function::{ConfigSpace, Function, Names, NodeFrom, PciClass, PortKind};
+pub use function::{
+    Ability, AcsRedirect, AerTotals, ConfigSpace, Function, Names, NodeFrom, PciClass, PortKind,
+    VirtualFunctions,
+};
 pub use gpu::Gpu;
 pub use host::{CommandLine, Container, Host, Service, Virtual};
 pub use irq::{Irq, IrqSource, Managed};
 pub use lanes::{LaneUse, RootLanes};
-pub use link::{Aspm, LimitedBy, Link, LinkSide};
+pub use link::{Aspm, AspmStates, L1Substates, LimitedBy, Link, LinkSide};
 pub use memory::{Acpi, Dimm, Node, NodeKind};
 pub use near::Near;
-pub use net::{Channels, Coalescing, Feature, Nic, NicKind, Rings, RxQueue, TxQueue};
+pub use net::{
+    Carries, Channels, Coalescing, Feature, Nic, NicKind, Pause, Rings, RxQueue, TxQueue,
+};
 pub use numbering::{Numbering, NumberingKind, Siblings};
 pub use package::Package;
 pub use path::{Meeting, Path};
@@ -77,6 +82,8 @@ pub struct Machine {
     pub volumes: Vec<Volume>,
     /// Network devices by name, virtual ones included.
     pub nics: Vec<Nic>,
+    /// What each network device carries that must not stop, by name; only those that do.
+    pub carriers: std::collections::BTreeMap<String, std::collections::BTreeSet<Carries>>,
     /// RDMA devices by name.
     pub rdma: Vec<RdmaDevice>,
     /// GPUs and accelerators by address.

@@ -35,13 +35,42 @@ pub struct LinkSide {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aspm {
     /// States supported by this end (LnkCap bits 11:10), from config space.
-    pub supported: Fact<(bool, bool)>,
-    /// States enabled at this end (LnkCtl bits 1:0): (L0s, L1).
-    pub enabled: Fact<(bool, bool)>,
-    /// L1 substates enabled (L1.1, L1.2), ASPM or PCI-PM.
-    pub l1_substates: Fact<(bool, bool)>,
+    pub supported: Fact<AspmStates>,
+    /// States enabled at this end (LnkCtl bits 1:0).
+    pub enabled: Fact<AspmStates>,
+    /// L1 substates enabled, ASPM or PCI-PM.
+    pub l1_substates: Fact<L1Substates>,
     /// Files in `link/`: (`l1_aspm`, on).
     pub files: Vec<(String, bool)>,
+}
+
+/// States in which an idle link sleeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AspmStates {
+    /// L0s: each direction by itself, awake within a microsecond.
+    pub l0s: bool,
+    /// L1: both directions, awake within some microseconds.
+    pub l1: bool,
+}
+
+/// Deeper states below L1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct L1Substates {
+    /// L1.1.
+    pub l1_1: bool,
+    /// L1.2.
+    pub l1_2: bool,
+}
+
+impl std::fmt::Display for AspmStates {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match (self.l0s, self.l1) {
+            (false, false) => "off",
+            (true, false) => "l0s",
+            (false, true) => "l1",
+            (true, true) => "l0s+l1",
+        })
+    }
 }
 
 /// Which part of a link keeps it from doing more.
@@ -109,7 +138,7 @@ impl Aspm {
         Self {
             supported: unknown(),
             enabled: unknown(),
-            l1_substates: unknown(),
+            l1_substates: Err(why.clone()),
             files: Vec::new(),
         }
     }

@@ -3,7 +3,7 @@
 
 use units::{BitRate, CpuSet, NodeId, PciAddress};
 
-use crate::Fact;
+use crate::{Fact, VirtualFunctions};
 
 /// A network device.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,8 +34,8 @@ pub struct Nic {
     pub lower: Vec<String>,
     /// Devices above it.
     pub upper: Vec<String>,
-    /// Virtual functions: (now, at most).
-    pub virtual_functions: Option<(u32, u32)>,
+    /// Virtual functions; none without SR-IOV.
+    pub virtual_functions: Option<VirtualFunctions>,
     /// Receive queues by number.
     pub rx_queues: Vec<RxQueue>,
     /// Transmit queues by number.
@@ -46,14 +46,32 @@ pub struct Nic {
     pub rings: Fact<Rings>,
     /// Coalescing (`ethtool -c`).
     pub coalescing: Fact<Coalescing>,
-    /// Pause frames: (receive, transmit) (`ethtool -a`).
-    pub pause: Fact<(bool, bool)>,
+    /// Pause frames (`ethtool -a`).
+    pub pause: Fact<Pause>,
     /// Features by kernel name (`ethtool -k`).
     pub features: Fact<Vec<Feature>>,
     /// `device/…/phys_port_name`, `dev_port`: tells ports of one card apart.
     pub port: Option<String>,
     /// Whether an address is configured on it, or a default route goes through it.
     pub in_use: bool,
+}
+
+/// What an interface carries that must not stop, even for a moment.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carries {
+    /// The session of a person who is logged in.
+    Login,
+    /// A default route.
+    DefaultRoute,
+    /// The file system at `/`.
+    RootFileSystem,
+    /// Storage: iSCSI, NVMe over Fabrics, NFS.
+    Storage,
+    /// The heartbeat of a cluster.
+    Heartbeat,
 }
 
 /// What a network device is.
@@ -121,6 +139,15 @@ pub struct Rings {
     pub rx_jumbo: Option<(u32, u32)>,
     /// Transmit.
     pub tx: Option<(u32, u32)>,
+}
+
+/// Whether pause frames are obeyed and sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    /// Obeyed when received.
+    pub receive: bool,
+    /// Sent when the queues are full.
+    pub transmit: bool,
 }
 
 /// Interrupt coalescing.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Basis, Owner, Reboot};
+use crate::{Basis, Evidence, Owner, Reboot};
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -31,29 +31,11 @@ pub enum Confidence {
     Sure,
 }
 
-/// A line of the capture that a finding rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Evidence {
-    /// The kernel's file or folder.
-    pub path: String,
-    /// What it said, cut.
-    pub content: String,
-}
-
-impl Evidence {
-    /// Evidence from `path`, which said `content`.
-    pub fn new(path: impl Into<String>, content: impl Into<String>) -> Self {
-        Self { path: path.into(), content: content.into() }
-    }
-}
-
 /// Something that costs throughput or latency.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// Stable id of the rule, which is the id of the catalogue entry it speaks of.
     pub id: String,
-    /// The device it is about; none for the machine, and none for several devices at once.
-    pub device: Option<String>,
     /// Every device it is about, in natural order: one for one device, none for the machine.
     pub devices: Vec<String>,
     /// How much it matters.
@@ -78,6 +60,16 @@ pub struct Finding {
     pub owner: Owner,
     /// The change; none where only a person can tell.
     pub change: Option<Change>,
+}
+
+impl Finding {
+    /// The device it is about; none for the machine, and none for several devices at once.
+    pub fn device(&self) -> Option<&str> {
+        match self.devices.as_slice() {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
 }
 
 /// What a change would bring, by the best source there is.

@@ -10,13 +10,23 @@
 
 #![forbid(unsafe_code)]
 
+mod evidence;
 mod finding;
+mod kernel_option;
 mod observation;
+mod place;
+mod plan;
+mod receipt;
 mod setting;
 mod vocabulary;
 
-pub use finding::{Change, Confidence, Evidence, Finding, FindingEffect, Severity};
+pub use evidence::{Evidence, Part, Span};
+pub use finding::{Change, Confidence, Finding, FindingEffect, Severity};
+pub use kernel_option::KernelOption;
 pub use observation::{Form, Observation, Observe, Scope, canonical, same_value};
+pub use place::{Device, DeviceKind, Ethtool, Place};
+pub use plan::{Left, LeftWhy, Plan, Planned};
+pub use receipt::{Outcome, Undone};
 pub use setting::{
     Applies, Basis, Effect, Goal, Meaning, Owner, Reboot, Setting, VendorName, Wanted, Wish,
 };

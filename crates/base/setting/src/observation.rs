@@ -4,6 +4,8 @@
 use machine::Fact;
 use serde::{Deserialize, Serialize};
 
+use crate::Evidence;
+
 /// How a setting is seen. Exactly one of `file`, `fact` and `unseen` is set.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -87,10 +89,10 @@ pub struct Observation {
     pub device: Option<String>,
     /// The value in the form's canonical spelling, or why it is unknown.
     pub value: Fact<String>,
-    /// File it came from, or the files behind a fact.
-    pub path: String,
-    /// Text as read (cut to 200 characters); for a fact, the reason in words.
-    pub content: String,
+    /// For a fact, why it is that, in words; empty for a file.
+    pub reason: String,
+    /// What was read for it.
+    pub evidence: Vec<Evidence>,
 }
 
 /// Brings a file's text into the canonical spelling of its form; `None` when it does not fit.

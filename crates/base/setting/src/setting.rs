@@ -74,6 +74,10 @@ pub struct Setting {
     /// The value wanted for each goal; a goal left out has no wish.
     #[serde(default)]
     pub wanted: Wanted,
+    /// The default that a goal needs to stay, for what can be observed: advice to nobody who has it,
+    /// a finding where somebody has moved it. A goal that has a wish has no such value.
+    #[serde(default)]
+    pub kept: Wanted,
     /// Where the wish holds, and where never.
     #[serde(default)]
     pub applies: Applies,
@@ -96,6 +100,13 @@ pub struct Setting {
     /// What management controllers call it; filled from `catalogue/vendors/`.
     #[serde(default)]
     pub vendors: Vec<VendorName>,
+}
+
+impl Setting {
+    /// What the value should be for `goal`: what is wished, else the default that should have stayed.
+    pub fn due(&self, goal: Goal) -> Option<&Wish> {
+        self.wanted.for_goal(goal).or_else(|| self.kept.for_goal(goal))
+    }
 }
 
 /// A value in plain words.

@@ -4,20 +4,21 @@
 
 use crate::Scope;
 
-/// Facts by name, what there is one of, and what the value looks like.
+/// Facts by name, what there is one of, and what the value looks like. A value that ends with
+/// `(os)` or `(firmware)` says who made it so, and with it who can change it.
 pub const FACTS: &[(&str, Scope, &str)] = &[
     ("numbering", Scope::Machine, "linear, round-robin, mixed, undecided"),
     ("siblings", Scope::Machine, "adjacent, second-half, none, other"),
     ("sub-numa", Scope::Machine, "off, snc-2, snc-4, nps-2, nps-4, l3, cod-2"),
     ("node-interleaving", Scope::Machine, "on, off"),
     ("smt", Scope::Machine, "on, off (os), off (firmware), not supported"),
-    ("active-cores", Scope::Machine, "all, N of M"),
+    ("active-cores", Scope::Machine, "all, N of M CPUs (os)"),
     ("deepest-idle-us", Scope::Machine, "exit latency in us of the deepest idle state enabled"),
     ("idle-driver", Scope::Machine, "intel_idle, acpi_idle, none"),
     ("c1e", Scope::Machine, "on, off"),
     ("monitor-mwait", Scope::Machine, "on, off"),
     ("p-state-control", Scope::Machine, "os, firmware, guest"),
-    ("turbo", Scope::Machine, "on, off"),
+    ("turbo", Scope::Machine, "on, off (os), off (firmware)"),
     ("uncore", Scope::Machine, "dynamic, fixed N kHz"),
     ("virtualization", Scope::Machine, "on, off"),
     ("iommu", Scope::Machine, "off, passthrough, translated"),

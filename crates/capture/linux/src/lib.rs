@@ -33,6 +33,7 @@ mod observe;
 mod parallel;
 mod pci;
 mod power;
+mod quote;
 mod rdma;
 mod troubles;
 
@@ -40,6 +41,7 @@ use machine::Machine;
 use root::Root;
 
 pub use observe::observe;
+pub use quote::quote;
 pub use troubles::Troubles;
 
 /// Reads a whole machine.
@@ -74,6 +76,7 @@ fn chain(root: &dyn Root, troubles: &mut Troubles) -> Machine {
         || net::read(root, &functions, &mut later),
     );
     troubles.add(later);
+    let carriers = net::carriers(root);
     let rdma = rdma::read(root, &functions, &nics);
     let gpus = gpu::read(root, &functions, &nodes);
     Machine {
@@ -87,6 +90,7 @@ fn chain(root: &dyn Root, troubles: &mut Troubles) -> Machine {
         drives,
         volumes,
         nics,
+        carriers,
         rdma,
         gpus,
         ..Machine::default()

@@ -38,6 +38,7 @@ fn setting(scope: Scope, form: Form, file: &str) -> Setting {
         observe: Observe { file: Some(file.to_owned()), form, ..Observe::default() },
         values: Vec::new(),
         wanted: setting::Wanted::default(),
+        kept: setting::Wanted::default(),
         applies: setting::Applies::default(),
         trade_off: String::new(),
         effect: Vec::new(),
@@ -76,8 +77,8 @@ fn nics(tree: &Path) -> Result<(), Failed> {
     let expected: BTreeSet<&str> = nics.iter().filter(has_xps).map(String::as_str).collect();
     same("devices", devices, expected)?;
     for seen in found.iter().filter(|seen| seen.value.is_ok()) {
-        let raw = fs::read_to_string(tree.join(seen.path.trim_start_matches('/')))?;
-        same("content", seen.content.as_str(), raw.trim())?;
+        let raw = fs::read_to_string(tree.join(seen.evidence[0].path.trim_start_matches('/')))?;
+        same("content", seen.evidence[0].content.as_deref().unwrap_or_default(), raw.trim())?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use machine::{Fact, Function, PortKind, Why};
+use machine::{Ability, AcsRedirect, AspmStates, Fact, Function, L1Substates, PortKind, Why};
 use pci_support::{Told, parse, parse_dump};
 use root::{DirRoot, MemoryRoot};
 use support::{Capture, Failed, Need, Trial, failed, lab_captures, trial};
@@ -149,10 +149,8 @@ fn registers(function: &Function, told: &Told, check: &mut Check<'_>) {
         check("10-bit tags on", on, flag(told.flag("DevCtl2:", "10BitTagReq")));
     }
     let acs = told.section("ACSCtl:").map(|_| {
-        (
-            told.flag("ACSCtl:", "ReqRedir") == Some(true),
-            told.flag("ACSCtl:", "CmpltRedir") == Some(true),
-        )
+        let is_on = |name| told.flag("ACSCtl:", name) == Some(true);
+        AcsRedirect { requests: is_on("ReqRedir"), completions: is_on("CmpltRedir") }
     });
     check(
         "ACS redirect",
@@ -195,7 +193,7 @@ fn link(function: &Function, told: &Told, check: &mut Check<'_>) {
     if same_field && !function.is_upper_end() {
         check("below its best", format!("{}", below(&link.speed) || narrow), format!("{marked}"));
     }
-    let aspm = |text: &str| (text.contains("L0s"), text.contains("L1"));
+    let aspm = |text: &str| AspmStates { l0s: text.contains("L0s"), l1: text.contains("L1") };
     let supported = told.section("LnkCap:").and_then(|text| text.split("ASPM ").nth(1));
     let supported = supported.map(|text| aspm(text.split([',', ';']).next().unwrap_or("")));
     check(
@@ -205,13 +203,14 @@ fn link(function: &Function, told: &Told, check: &mut Check<'_>) {
     );
     let enabled = told.section("LnkCtl:").and_then(|text| text.split("ASPM ").nth(1));
     let enabled = enabled.map(|text| text.split(';').next().unwrap_or(""));
-    let enabled =
-        enabled.map(|text| if text.contains("Enabled") { aspm(text) } else { (false, false) });
+    let enabled = enabled
+        .map(|text| if text.contains("Enabled") { aspm(text) } else { AspmStates::default() });
     check("ASPM on", text(&link.aspm.enabled), format!("{:?}", enabled.unwrap_or_default()));
     if told.section("L1SubCtl1:").is_some() {
         let on =
             |names: [&str; 2]| names.iter().any(|name| told.flag("L1SubCtl1:", name) == Some(true));
-        let theirs = (on(["PCI-PM_L1.1", "ASPM_L1.1"]), on(["PCI-PM_L1.2", "ASPM_L1.2"]));
+        let (l1_1, l1_2) = (on(["PCI-PM_L1.1", "ASPM_L1.1"]), on(["PCI-PM_L1.2", "ASPM_L1.2"]));
+        let theirs = L1Substates { l1_1, l1_2 };
         check("L1 substates", text(&link.aspm.l1_substates), format!("{theirs:?}"));
     }
 }
@@ -226,9 +225,9 @@ fn text<T: std::fmt::Debug>(fact: &Fact<T>) -> String {
     }
 }
 
-fn split(fact: &Fact<(bool, bool)>) -> (String, String) {
-    let one = fact.clone().map(|(can, _)| can);
-    let other = fact.clone().map(|(_, on)| on);
+fn split(fact: &Fact<Ability>) -> (String, String) {
+    let one = fact.clone().map(|ability| ability.supported);
+    let other = fact.clone().map(|ability| ability.enabled);
     (text(&one), text(&other))
 }
 

@@ -5,10 +5,12 @@
 //! equal to another, and one or two of many megabytes (/proc/interrupts). One allocation a file
 //! would cost more than the bytes themselves.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::Arc;
+
+use foldhash::HashMap;
+use foldhash::fast::RandomState;
 
 /// Files above this many bytes are kept compressed.
 pub(crate) const PACK_ABOVE: usize = 256 << 10;
@@ -33,15 +35,14 @@ pub(crate) struct Arena {
     chunks: Vec<Vec<u8>>,
     /// By hash. Two different strings with one hash are both kept; only one of them is shared.
     seen: HashMap<u64, Span>,
+    hasher: RandomState,
     /// Bytes in the chunks, and compressed ones that [`Packer::finish`] made for this arena.
     kept: u64,
 }
 
 impl Arena {
     fn store(&mut self, bytes: &[u8]) -> Span {
-        let mut hasher = DefaultHasher::new();
-        bytes.hash(&mut hasher);
-        let hash = hasher.finish();
+        let hash = self.hasher.hash_one(bytes);
         if let Some(&span) = self.seen.get(&hash)
             && self.get(span) == bytes
         {

@@ -22,6 +22,7 @@ mod content;
 mod dir;
 mod directory;
 mod error;
+mod family;
 pub mod fault;
 #[doc(hidden)]
 pub mod fuzz;

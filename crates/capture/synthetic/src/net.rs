@@ -171,13 +171,15 @@ fn write_carrier(build: &mut Build<'_>, folder: &str, nic: &Nic) {
 fn write_queues(build: &mut Build<'_>, folder: &str, nic: &Nic, cpus: &[CpuSet]) {
     let bits = build.topology.bits;
     let tree = &mut build.tree;
-    for (queue, set) in cpus.iter().enumerate() {
+    let shift = usize::try_from(nic.xps_shift).unwrap_or(0);
+    let users = cpus.iter().cycle().skip(shift % cpus.len().max(1));
+    for (queue, users) in users.take(cpus.len()).enumerate() {
         let rx = format!("{folder}/queues/rx-{queue}");
         tree.line(format!("{rx}/rps_cpus"), mask(&nic.rps, bits));
         tree.line(format!("{rx}/rps_flow_cnt"), nic.rps_flows);
         let tx = format!("{folder}/queues/tx-{queue}");
         let none = CpuSet::new();
-        tree.line(format!("{tx}/xps_cpus"), mask(if nic.xps { set } else { &none }, bits));
+        tree.line(format!("{tx}/xps_cpus"), mask(if nic.xps { users } else { &none }, bits));
         tree.line(format!("{tx}/traffic_class"), 0);
         tree.line(format!("{tx}/tx_maxrate"), 0);
     }

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::Catalogue;
 use machine::{Function, Irq, Machine, Managed, NodeFrom, Virtual};
-use setting::{Applies, Goal, Observation};
+use setting::{Applies, Evidence, Goal, Observation};
 use units::{Cpu, CpuSet, NodeId, PciAddress};
 
 use crate::devices::Devices;
+use crate::lines;
 use crate::place::Places;
 use crate::tags;
 
@@ -102,22 +103,17 @@ impl<'a> Context<'a> {
         if counted.is_empty() { allowed } else { counted }
     }
 
-    /// The file that tells a function's node and what it says: its own, that of the port above which
-    /// it was taken from, else the CPUs of the node.
-    pub(crate) fn place(&self, address: PciAddress, node: NodeId) -> (String, String) {
+    /// The file that tells a function's node: its own, that of the port above which it was taken
+    /// from, else the CPUs of the node.
+    pub(crate) fn place(&self, address: PciAddress, node: NodeId) -> Evidence {
         let own = |function: &&Function| {
             function.node_from == NodeFrom::Own && function.node == Some(node)
         };
         let itself = self.devices.function(address).into_iter();
         let mut way = itself.chain(self.devices.above(address));
         match way.find(own) {
-            Some(told) => {
-                (format!("/sys/bus/pci/devices/{}/numa_node", told.address), node.to_string())
-            }
-            None => {
-                let cpus = self.places.cpus(node).map(ToString::to_string).unwrap_or_default();
-                (format!("/sys/devices/system/node/node{node}/cpulist"), cpus)
-            }
+            Some(told) => lines::function(told.address, "numa_node"),
+            None => lines::node_cpus(node),
         }
     }
 

@@ -10,6 +10,7 @@ use setting::{
 use units::{NodeId, PciAddress};
 
 use crate::context::Context;
+use crate::lines;
 use crate::words;
 
 /// Most lines of evidence that one finding carries; a person reads the first few.
@@ -30,6 +31,7 @@ pub(crate) struct Draft {
     by_hand: Vec<String>,
     has_change: bool,
     owner: Option<Owner>,
+    reboot: Option<Reboot>,
 }
 
 impl Draft {
@@ -48,6 +50,7 @@ impl Draft {
             by_hand: Vec::new(),
             has_change: false,
             owner: None,
+            reboot: None,
         }
     }
 
@@ -83,8 +86,14 @@ impl Draft {
     }
 
     /// A line that it rests on.
-    pub(crate) fn evidence(mut self, path: impl Into<String>, content: impl AsRef<str>) -> Self {
-        self.evidence.push(Evidence::new(path, words::cut(content.as_ref())));
+    pub(crate) fn evidence(mut self, line: Evidence) -> Self {
+        self.evidence.push(line);
+        self
+    }
+
+    /// Lines that it rests on.
+    pub(crate) fn evidences(mut self, lines: impl IntoIterator<Item = Evidence>) -> Self {
+        self.evidence.extend(lines);
         self
     }
 
@@ -96,22 +105,19 @@ impl Draft {
         node: NodeId,
     ) -> Self {
         let Some(at) = at else { return self };
-        let (path, content) = context.place(at, node);
-        self.evidence(path, content)
+        self.evidence(context.place(at, node))
     }
 
     /// Where an interrupt goes, from the file that its target was taken from.
     pub(crate) fn aimed(self, context: &Context<'_>, irq: &Irq) -> Self {
         let target = context.target(irq);
-        let (file, set) = match (&irq.effective, &irq.affinity) {
-            (Ok(went), _) if target.is_subset(went) && !went.is_empty() => {
-                ("effective_affinity_list", went)
-            }
-            (_, Ok(allowed)) => ("smp_affinity_list", allowed),
-            (Ok(went), _) => ("effective_affinity_list", went),
+        let file = match (&irq.effective, &irq.affinity) {
+            (Ok(went), _) if target.is_subset(went) && !went.is_empty() => "effective_affinity",
+            (_, Ok(_)) => "smp_affinity",
+            (Ok(_), _) => "effective_affinity",
             (Err(_), Err(_)) => return self,
         };
-        self.evidence(format!("/proc/irq/{}/{file}", irq.number), set.to_string())
+        self.evidence(lines::irq(irq.number, file))
     }
 
     /// Proposes the change from what is to what should be, with the lines to type.
@@ -124,6 +130,12 @@ impl Draft {
     /// Who can change it, where this machine tells better than the catalogue.
     pub(crate) fn owner(mut self, owner: Owner) -> Self {
         self.owner = Some(owner);
+        self
+    }
+
+    /// What has to happen before the change counts, where this machine tells better.
+    pub(crate) fn reboot(mut self, reboot: Reboot) -> Self {
+        self.reboot = Some(reboot);
         self
     }
 
@@ -165,12 +177,9 @@ impl Draft {
             // A name from a hostile capture must not become a command.
             self.by_hand.clear();
         }
-        let reboot = entry.map_or(Reboot::Manual, |entry| entry.reboot);
+        let stated = entry.map_or(Reboot::Manual, |entry| entry.reboot);
+        let reboot = self.reboot.unwrap_or(stated);
         Finding {
-            device: match self.devices.as_slice() {
-                [one] => Some(one.clone()),
-                _ => None,
-            },
             title: self.title.replace("{devices}", &named),
             because: self.because.replace("{devices}", &named),
             effect: effect(entry, context.goal),

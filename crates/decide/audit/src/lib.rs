@@ -19,6 +19,7 @@ mod devices;
 mod draft;
 mod facts;
 mod layout;
+mod lines;
 mod place;
 mod rank;
 mod rules;

@@ -2,7 +2,8 @@
 //! Rules that are data: an observed value against the catalogue's wish for the goal.
 
 use setting::{
-    Confidence, Form, Observation, Observe, Scope, Setting, Severity, Wish, canonical, same_value,
+    Confidence, Form, Observation, Observe, Owner, Reboot, Scope, Setting, Severity, Wish,
+    canonical, same_value,
 };
 
 use crate::context::Context;
@@ -35,7 +36,7 @@ pub(crate) fn drafts(context: &Context<'_>, observations: &[Observation]) -> Vec
 }
 
 fn judge(context: &Context<'_>, entry: &Setting, observation: &Observation) -> Option<Draft> {
-    let wish = entry.wanted.for_goal(context.goal)?;
+    let wish = entry.due(context.goal)?;
     // What is unknown is listed with its reason; a knob that is absent is no fault.
     let value = observation.value.as_deref().ok().filter(|value| !value.is_empty())?;
     let name = observation.device.as_deref().unwrap_or_default();
@@ -144,16 +145,37 @@ fn draft(
     let title =
         format!("{of}{}: {value}{unit}, wanted {}", plain(&entry.title), wanted(wish, unit));
     let concluded = entry.observe.fact.as_deref().is_some_and(|fact| CONCLUDED.contains(&fact));
-    let confidence = if concluded { Confidence::Likely } else { Confidence::Sure };
+    let culprit = culprit(entry, value);
+    // That the firmware did it is concluded: the kernel cannot, and the part could.
+    let likely = concluded || culprit == Some(Owner::Bios);
+    let confidence = if likely { Confidence::Likely } else { Confidence::Sure };
     let mut draft = Draft::new(&entry.id, severity, title)
         .confidence(confidence)
         .values(value, target(wish))
         .because(because(entry, observation, value))
-        .evidence(&observation.path, &observation.content);
+        .evidences(observation.evidence.iter().cloned());
     if let Some(device) = &observation.device {
         draft = draft.about(device);
     }
-    draft.change(by_hand(entry, observation, &target(wish)))
+    match culprit {
+        Some(Owner::Bios) => draft.owner(Owner::Bios).reboot(Reboot::Reboot).change([]),
+        Some(owner) => draft.owner(owner).reboot(Reboot::None).change(by_hand(
+            entry,
+            observation,
+            &target(wish),
+        )),
+        None => draft.change(by_hand(entry, observation, &target(wish))),
+    }
+}
+
+/// Who made a fact's value so, where it says that by its end: `off (os)`, `off (firmware)`.
+fn culprit(entry: &Setting, value: &str) -> Option<Owner> {
+    entry.observe.fact.as_ref()?;
+    match value.rsplit_once(" (")?.1 {
+        "os)" => Some(Owner::Os),
+        "firmware)" => Some(Owner::Bios),
+        _ => None,
+    }
 }
 
 /// The unit of a fact's number.
@@ -177,15 +199,13 @@ fn because(entry: &Setting, observation: &Observation, value: &str) -> String {
         Some(meaning) => format!("{value}: {}", meaning.means.trim()),
         None => entry.what.trim().to_owned(),
     };
+    // What was read is evidence; only where a fact was concluded in words do they belong here too.
+    let reason = observation.reason.trim_end_matches('.');
     match &entry.observe.fact {
-        Some(_) if !observation.content.is_empty() => {
-            format!(
-                "{} ({})",
-                what.trim_end_matches('.'),
-                observation.content.trim_end_matches('.')
-            )
-        }
-        _ => what,
+        None => what,
+        Some(_) if !reason.contains(' ') => what,
+        Some(_) if meaning.is_none() => format!("{reason}. {what}"),
+        Some(_) => format!("{} ({reason})", what.trim_end_matches('.')),
     }
 }
 

@@ -4,16 +4,7 @@
 use std::cmp::Ordering;
 
 use machine::Why;
-use units::{Bytes, NodeId};
-
-/// The longest evidence text, in characters.
-const LONGEST: usize = 1000;
-
-/// The line of a node's meminfo that tells its memory, as evidence: file and text.
-pub(crate) fn meminfo(node: NodeId, memory: Bytes) -> (String, String) {
-    let path = format!("/sys/devices/system/node/node{node}/meminfo");
-    (path, format!("Node {node} MemTotal:       {:>8} kB", memory.0 / 1024))
-}
+use units::CpuSet;
 
 /// Up to three names in full, else the first two and how many more there are.
 pub(crate) fn names(names: &[String]) -> String {
@@ -44,13 +35,24 @@ pub(crate) fn numbers<T: std::fmt::Display>(
     }
 }
 
-/// The text cut to what evidence may hold.
-pub(crate) fn cut(text: &str) -> String {
-    let text = text.trim_end();
-    match text.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
+/// `CPU 4`, `CPUs 4-7,20-23`.
+pub(crate) fn cpus(set: &CpuSet) -> String {
+    if set.len() == 1 { format!("CPU {set}") } else { format!("CPUs {set}") }
+}
+
+/// As `cpus`, with the first CPUs and their number alone where the list has more than 16 parts.
+pub(crate) fn some_cpus(set: &CpuSet) -> String {
+    if set.to_string().matches(',').count() < 16 {
+        return cpus(set);
     }
+    format!("CPUs {}, {} in all", first_cpus(set), set.len())
+}
+
+/// The first four, and a sign that there are more.
+pub(crate) fn first_cpus(set: &CpuSet) -> String {
+    let shown: Vec<String> = set.iter().take(4).map(|cpu| cpu.to_string()).collect();
+    let more = if set.len() > 4 { ",…" } else { "" };
+    format!("{}{more}", shown.join(","))
 }
 
 /// Whether a name can stand in a command as it is.
@@ -99,6 +101,8 @@ fn compare(a: &str, b: &str) -> Ordering {
 
 #[cfg(test)]
 mod tests {
+    use units::Cpu;
+
     use super::*;
 
     #[test]
@@ -118,8 +122,10 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_cut_between_letters() {
-        assert_eq!(cut(&"ä".repeat(LONGEST + 9)).chars().count(), LONGEST + 1);
-        assert_eq!(cut("short\n"), "short");
+    fn a_long_list_of_cpus_is_its_first_and_a_number() {
+        let odd = |most: u32| (0..most).map(|n| Cpu(2 * n + 1)).collect::<CpuSet>();
+        assert_eq!(some_cpus(&odd(1)), "CPU 1");
+        assert_eq!(some_cpus(&odd(2)), "CPUs 1,3");
+        assert_eq!(some_cpus(&odd(64)), "CPUs 1,3,5,7,…, 64 in all");
     }
 }

@@ -10,9 +10,13 @@ use std::path::PathBuf;
 use catalogue::Catalogue;
 use machine::{Machine, Virtual};
 use nearside_audit::{Audit, Subject, audit, is_about};
-use root::{DirRoot, Root, text};
+use root::{DirRoot, Root};
 use setting::{Evidence, Finding, Goal, Severity};
 use support::{Capture, Failed, Need, Trial, failed, lab_captures, tree_captures, trial};
+
+mod log;
+
+use log::Log;
 
 const GOALS: [Goal; 3] = [Goal::Throughput, Goal::Latency, Goal::Balanced];
 
@@ -77,26 +81,14 @@ impl Seen {
 /// Holds on any machine, for any goal.
 fn holds(root: &dyn Root) -> Result<(), Failed> {
     for goal in GOALS {
-        let seen = Seen::of(root, goal);
-        let catalogue = Catalogue::built_in();
+        let log = Log::of(root);
+        let mut seen = Seen::of(&log, goal);
         for finding in &seen.audit.findings {
             if finding.evidence.is_empty() || finding.because.is_empty() {
                 return Err(format!("{goal:?}: no evidence: {finding:#?}").into());
             }
-            // A fact's evidence is the reason in words.
-            let entry = catalogue.get(&finding.id);
-            let by_fact = entry.is_some_and(|entry| entry.observe.fact.is_some());
-            let told = |line: &&Evidence| {
-                let mut settings = seen.audit.settings.iter();
-                settings.any(|seen| seen.setting == finding.id && seen.path == line.path)
-            };
-            let lines = finding.evidence.iter().filter(|line| !by_fact || !told(line));
-            for line in lines {
-                is_true(root, line).map_err(|said| {
-                    failed(format!("{}: {line:?}, but the file says {said:?}", finding.id))
-                })?;
-            }
         }
+        lines_are_of_the_log(&log, &mut seen.audit)?;
         let quiet = seen.findings("drive-irq-placement");
         if quiet.iter().any(|finding| finding.devices.iter().any(|name| name.starts_with("nvme"))) {
             return Err(format!("managed vectors taken for a fault: {quiet:#?}").into());
@@ -111,21 +103,17 @@ fn holds(root: &dyn Root) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Whether a line of evidence is what its file says, as far as the file is there and text.
-fn is_true(root: &dyn Root, line: &Evidence) -> Result<(), String> {
-    let is_file = line.path.starts_with('/') && !line.path.contains('*');
-    let is_binary = line.path.ends_with("/config") || line.path.contains("/dmi/tables/");
-    if !is_file || is_binary {
-        return Ok(());
-    }
-    let Ok(said) = text(root, &line.path) else { return Ok(()) };
-    let wanted = line.content.trim().trim_end_matches('…').trim_end();
-    let cut = line.content.ends_with('…');
-    let same = said.trim() == wanted
-        || (cut && said.trim().starts_with(wanted))
-        || said.lines().any(|said| said.split_whitespace().eq(wanted.split_whitespace()))
-        || (line.path == "/proc/cmdline" && said.contains(wanted));
-    if same { Ok(()) } else { Err(said.chars().take(80).collect()) }
+/// Whether every line of evidence is one of the log of what was read, and says what it said.
+fn lines_are_of_the_log(log: &Log<'_>, audit: &mut Audit) -> Result<(), Failed> {
+    log.close();
+    let Audit { settings, findings } = audit;
+    let lines = settings.iter_mut().flat_map(|observation| &mut observation.evidence);
+    let lines = lines.chain(findings.iter_mut().flat_map(|finding| &mut finding.evidence));
+    let mut lines: Vec<&mut Evidence> = lines.collect();
+    linux::quote(log, lines.iter_mut().map(|line| &mut **line));
+    let wrong = lines.iter().filter_map(|line| Some(format!("{line:?}: {}", log.fault(line)?)));
+    let wrong: Vec<String> = wrong.take(5).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(failed(wrong.join("\n"))) }
 }
 
 fn lab(capture: &Capture) -> Result<(), Failed> {

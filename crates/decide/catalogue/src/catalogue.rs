@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use include_dir::{Dir, include_dir};
-use setting::Setting;
+use setting::{KernelOption, Setting};
 
-use crate::entry::{self, Origin, VendorMap};
+use crate::entry::{self, OptionList, Origin, VendorMap};
 use crate::{Complaint, Complaints, lint};
 
 /// The data of the repository, compiled in.
@@ -21,6 +21,8 @@ pub struct Catalogue {
     settings: Vec<Setting>,
     origins: Vec<Origin>,
     vendors: BTreeMap<String, (VendorMap, Origin)>,
+    options: Vec<KernelOption>,
+    lists: Vec<(OptionList, Origin)>,
 }
 
 impl Catalogue {
@@ -31,7 +33,8 @@ impl Catalogue {
 
     /// The compiled-in settings with a user's own over them: each of `files` is (name, text) of a
     /// TOML file. One whose id is known replaces ours, another is added; files of a folder
-    /// `vendors` hold attribute names. What is wrong with them is returned all at once.
+    /// `vendors` hold attribute names, those of a folder `command-line` options of the kernel. What is
+    /// wrong with them is returned all at once.
     pub fn with_folder(
         files: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Complaints> {
@@ -45,6 +48,7 @@ impl Catalogue {
     ) -> Result<Self, Complaints> {
         let mut all = self.origins;
         all.extend(self.vendors.into_values().map(|(_, origin)| origin));
+        all.extend(self.lists.into_iter().map(|(_, origin)| origin));
         let known = all.len();
         all.extend(files.into_iter().map(|(file, text)| Origin { file, text }));
         let own: Vec<String> = all.iter().skip(known).map(|origin| origin.file.clone()).collect();
@@ -62,6 +66,12 @@ impl Catalogue {
     /// The setting called `id`.
     pub fn get(&self, id: &str) -> Option<&Setting> {
         self.position(id).and_then(|at| self.settings.get(at))
+    }
+
+    /// Options of the kernel's command line that override the firmware or take hardware away, by name
+    /// and value.
+    pub fn kernel_options(&self) -> &[KernelOption] {
+        &self.options
     }
 
     /// The folder that groups the setting called `id`: `bios`, `nvme`; `own` for a user's file that
@@ -97,6 +107,9 @@ impl Catalogue {
         for (map, origin) in self.vendors.values() {
             lint::vendor(map, origin, self, &mut complaints);
         }
+        for (list, origin) in &self.lists {
+            lint::options(list, origin, &mut complaints);
+        }
         complaints
     }
 
@@ -104,29 +117,50 @@ impl Catalogue {
         self.settings.binary_search_by(|setting| setting.id.as_str().cmp(id)).ok()
     }
 
-    /// Parses all files; a later one of the same id, or of the same vendor, wins.
+    /// Parses all files; a later one of the same id, or of the same vendor, wins, and so does a later
+    /// option of the same name and value.
     fn load(files: Vec<Origin>) -> Result<Self, Complaints> {
-        let mut entries: BTreeMap<String, (Setting, Origin)> = BTreeMap::new();
-        let mut vendors = BTreeMap::new();
-        let mut complaints = Vec::new();
-        for origin in files {
-            let parsed = if origin.group() == "vendors" {
-                entry::vendor(&origin).map(|map| {
-                    vendors.insert(map.vendor.clone(), (map, origin));
-                })
-            } else {
-                entry::setting(&origin).map(|setting| {
-                    entries.insert(setting.id.clone(), (setting, origin));
-                })
-            };
-            complaints.extend(parsed.err());
-        }
+        let mut parsed = Parsed::default();
+        let complaints: Vec<Complaint> =
+            files.into_iter().filter_map(|origin| parsed.take(origin).err()).collect();
         if !complaints.is_empty() {
             return Err(Complaints(complaints));
         }
+        let Parsed { entries, vendors, lists } = parsed;
         let (mut settings, origins): (Vec<_>, Vec<_>) = entries.into_values().unzip();
         name_vendors(&mut settings, &vendors);
-        Ok(Self { settings, origins, vendors })
+        let options: BTreeMap<_, &KernelOption> = lists
+            .iter()
+            .flat_map(|(list, _)| &list.option)
+            .map(|option| ((&option.name, &option.value), option))
+            .collect();
+        let options = options.into_values().cloned().collect();
+        Ok(Self { settings, origins, vendors, options, lists })
+    }
+}
+
+/// What the files hold, by the folder that they lie in.
+#[derive(Default)]
+struct Parsed {
+    entries: BTreeMap<String, (Setting, Origin)>,
+    vendors: BTreeMap<String, (VendorMap, Origin)>,
+    lists: Vec<(OptionList, Origin)>,
+}
+
+impl Parsed {
+    fn take(&mut self, origin: Origin) -> Result<(), Complaint> {
+        match origin.group() {
+            "vendors" => {
+                let map = entry::vendor(&origin)?;
+                self.vendors.insert(map.vendor.clone(), (map, origin));
+            }
+            "command-line" => self.lists.push((entry::options(&origin)?, origin)),
+            _ => {
+                let setting = entry::setting(&origin)?;
+                self.entries.insert(setting.id.clone(), (setting, origin));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -148,7 +182,7 @@ fn distance(word: &str, id: &str) -> usize {
     if word.len() >= 3 && id.contains(word) { 1 } else { strsim::damerau_levenshtein(word, id) }
 }
 
-/// Every compiled-in TOML file of a setting or a vendor.
+/// Every compiled-in TOML file that is no other crate's.
 fn built_in_files() -> Vec<Origin> {
     let folders = FILES
         .dirs()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parses one file: a setting, or a vendor's attribute names.
+//! Parses one file: a setting, a vendor's attribute names, or options of the command line.
 
 use serde::Deserialize;
-use setting::{Setting, VendorName};
+use setting::{KernelOption, Setting, VendorName};
 
 use crate::Complaint;
 use crate::complaint::from_toml;
@@ -32,7 +32,13 @@ impl Origin {
 
     /// A complaint about the first line on which `key` stands, or about the whole file.
     pub(crate) fn complain(&self, key: &str, what: String, help: &str) -> Complaint {
-        let line = self.text.lines().position(|line| opens(line, key));
+        self.complain_nth(key, 0, what, help)
+    }
+
+    /// A complaint about the line on which `key` stands for the `at`th time, from 0.
+    pub(crate) fn complain_nth(&self, key: &str, at: usize, what: String, help: &str) -> Complaint {
+        let mut lines = self.text.lines().enumerate().filter(|(_, line)| opens(line, key));
+        let line = lines.nth(at).map(|(line, _)| line);
         Complaint {
             file: self.file.clone(),
             place: line.map(|line| (line + 1, 1)),
@@ -97,6 +103,24 @@ impl MappedName {
     }
 }
 
+/// Options of the kernel's command line: a file of `catalogue/command-line/`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct OptionList {
+    /// Where their meanings come from.
+    pub(crate) source: String,
+    /// The options.
+    pub(crate) option: Vec<KernelOption>,
+}
+
+/// Parses a list of options.
+pub(crate) fn options(origin: &Origin) -> Result<OptionList, Complaint> {
+    let parsed: Result<OptionList, _> = toml::from_str(&origin.text);
+    let mut list = parsed.map_err(|error| from_toml(&origin.file, &origin.text, &error))?;
+    list.option.iter_mut().for_each(|option| unwrap_lines(&mut option.means));
+    Ok(list)
+}
+
 /// Parses a setting. Its prose may run over several lines of the file; it becomes one line, so that
 /// whoever prints it wraps it to the width there is.
 pub(crate) fn setting(origin: &Origin) -> Result<Setting, Complaint> {
@@ -158,6 +182,7 @@ mod tests {
                 prop_assert!(complaint.to_string().contains("help: "));
             }
             let _ = vendor(&origin);
+            let _ = options(&origin);
         }
     }
 }

@@ -11,6 +11,7 @@ fn each_bad_file_gets_its_exact_words() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
     let mut files = toml_files(&folder, "");
     files.extend(toml_files(&folder.join("vendors"), "vendors/"));
+    files.extend(toml_files(&folder.join("command-line"), "command-line/"));
     assert!(files.len() > 30, "the samples are missing");
     let wrong: Vec<String> =
         files.iter().filter_map(|(name, text)| difference(name, text)).collect();

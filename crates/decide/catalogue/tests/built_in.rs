@@ -51,7 +51,7 @@ fn a_wish_says_what_it_brings_for_its_goal() {
         for goal in [Goal::Throughput, Goal::Latency, Goal::Balanced] {
             let speaks =
                 setting.effect.iter().any(|e| e.goals.is_empty() || e.goals.contains(&goal));
-            assert!(setting.wanted.for_goal(goal).is_none() || speaks, "{}: {goal:?}", setting.id);
+            assert!(setting.due(goal).is_none() || speaks, "{}: {goal:?}", setting.id);
         }
     }
 }
@@ -61,7 +61,7 @@ fn balanced_hosts_keep_their_power_saving() {
     let catalogue = Catalogue::built_in();
     let wished = |id: &str| {
         let setting = catalogue.get(id).unwrap_or_else(|| panic!("no entry {id}"));
-        setting.wanted.balanced.is_some()
+        setting.due(Goal::Balanced).is_some()
     };
     for kept in ["sub-numa-cluster", "madt-core-enumeration", "workload-configuration"] {
         assert!(wished(kept), "{kept} is part of the balanced goal");
@@ -79,6 +79,8 @@ fn balanced_hosts_keep_their_power_saving() {
         "runtime-pm",
         "system-profile",
         "virtualization-technology",
+        "turbo-boost",
+        "logical-processor",
     ] {
         assert!(!wished(saving), "{saving} takes power saving or guests from a balanced host");
     }
@@ -122,6 +124,34 @@ fn a_second_folder_goes_over_the_first() {
     assert_eq!(both.get("c1e").map(|setting| setting.vendors.len()), names, "names stand once");
 }
 
+const OPTIONS: &str = r#"
+source = "Our own tests"
+[[option]]
+name = "our_option"
+means = "does something"
+impact = "low"
+[[option]]
+name = "idle"
+value = "poll"
+means = "is what we want here"
+impact = "note"
+"#;
+
+#[test]
+fn a_users_options_are_added_and_replace_ours_of_the_same_value() {
+    let ours = Catalogue::built_in();
+    let catalogue = with("command-line/own.toml", OPTIONS).expect("a good list");
+    assert_eq!(catalogue.kernel_options().len(), ours.kernel_options().len() + 1);
+    let means = |name: &str, value| {
+        let mut options = catalogue.kernel_options().iter();
+        options.find(|option| option.is(name, value)).map(|option| option.means.as_str())
+    };
+    assert_eq!(means("our-option", None), Some("does something"));
+    assert_eq!(means("idle", Some("poll")), Some("is what we want here"));
+    let again = catalogue.clone().with_entries([]).expect("as before");
+    assert_eq!(again.kernel_options(), catalogue.kernel_options());
+}
+
 #[test]
 fn all_bad_files_are_named_at_once() {
     let files = [("a.toml", "id = "), ("b.toml", "nonsense"), ("our-knob.toml", SAMPLE)];
@@ -144,8 +174,13 @@ fn the_examples_of_the_manual_are_good_entries() {
     let manual = include_str!("../../../../docs/catalogue.md");
     let blocks = manual.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let blocks: Vec<String> = blocks.map(str::to_owned).collect();
-    let [entry, vendor] = blocks.try_into().expect("an entry and a vendor's names");
-    let files = [("block-example.toml", entry), ("vendors/acme-intel.toml", vendor)];
+    let [entry, vendor, options] =
+        blocks.try_into().expect("an entry, a vendor's names and a list of options");
+    let files = [
+        ("block-example.toml", entry),
+        ("vendors/acme-intel.toml", vendor),
+        ("command-line/own.toml", options),
+    ];
     let catalogue = Catalogue::with_folder(files.map(|(name, text)| (name.to_owned(), text)));
     let catalogue = catalogue.unwrap_or_else(|complaints| panic!("{complaints}"));
     let snc = catalogue.get("sub-numa-cluster").expect("a setting");

@@ -33,8 +33,8 @@ fn main() {
     support::run(checks.into())
 }
 
-/// Each setting has an entry; one whose recommendation is its default has no wish, the others
-/// have one, but for those tried on a single platform.
+/// Each setting has an entry; one whose recommendation is its default has no wish, and may say that
+/// the default is to be kept; the others have one, but for those tried on a single platform.
 fn the_54_settings_of_the_study(shared: &Path) -> Result<(), Failed> {
     let text = std::fs::read_to_string(shared.join("reference/r770-bios.toml"))?;
     let study: toml::Table = text.parse()?;
@@ -59,6 +59,9 @@ fn the_54_settings_of_the_study(shared: &Path) -> Result<(), Failed> {
 fn misjudged(entry: &Setting, recommends_the_default: bool) -> Option<String> {
     let wishes = entry.wanted != Wanted::default();
     let may = !recommends_the_default && !ONE_PLATFORM_ONLY.contains(&entry.id.as_str());
+    if entry.kept != Wanted::default() && !recommends_the_default {
+        return Some(format!("{}: keeps a default that the study changes", entry.id));
+    }
     (wishes != may).then(|| format!("{}: wish {wishes}, should be {may}", entry.id))
 }
 

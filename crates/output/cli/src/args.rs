@@ -5,8 +5,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::expected::Expected;
-
 /// Keeps I/O on the near side of a NUMA machine.
 #[derive(Debug, Parser)]
 #[command(
@@ -272,6 +270,6 @@ pub(crate) enum Generate {
 }
 
 /// Reads the command line.
-pub(crate) fn parse() -> Result<Arguments, Expected> {
-    Ok(Arguments::try_parse()?)
+pub(crate) fn parse() -> Result<Arguments, clap::Error> {
+    Arguments::try_parse()
 }

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What can go wrong without being a bug, and the exit code of each.
-//!
-//! An error is printed as what failed, where and why in one line, then what to do next as `help:`.
+//! What can go wrong without being a bug.
 
-use std::io::Write;
 use std::process::ExitCode;
-
-use clap::CommandFactory;
-use clap::error::ErrorKind;
-
-use crate::args::Arguments;
 
 /// How a run ended, by the exit code that scripts see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,25 +54,6 @@ impl Expected {
     pub(crate) fn precondition(what: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Precondition { what: what.into(), help: help.into() }
     }
-
-    /// Prints the error and gives its exit code.
-    pub(crate) fn report(self) -> ExitCode {
-        let (code, help) = match &self {
-            Self::Usage { help, .. } => (2, help.as_str()),
-            Self::Precondition { help, .. } => (4, help.as_str()),
-            Self::ClosedPipe => return ExitCode::SUCCESS,
-            Self::Arguments(error) if error.use_stderr() => return misused(error).report(),
-            Self::Arguments(error) => {
-                let shown = error.print().and_then(|()| std::io::stdout().flush());
-                return shown.map_or_else(|error| Self::from(error).report(), |()| 0.into());
-            }
-        };
-        crate::terminal::hint(&format!("nearside: {self}"));
-        if !help.is_empty() {
-            crate::terminal::hint(&format!("help: {help}"));
-        }
-        code.into()
-    }
 }
 
 impl From<report::UnknownDevice> for Expected {
@@ -90,41 +63,6 @@ impl From<report::UnknownDevice> for Expected {
             format!("name a drive, NIC, GPU or PCI address; there are {}", unknown.known),
         )
     }
-}
-
-/// What clap says of a wrong argument, in the two lines that every error has.
-fn misused(error: &clap::Error) -> Expected {
-    if matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {
-        return Expected::usage("no command is named", "`nearside generate -h` lists them");
-    }
-    let text = error.render().to_string();
-    let mut paragraphs = text.split("\n\n");
-    let first = paragraphs.next().unwrap_or_default().trim_start_matches("error: ");
-    let what = first.split_whitespace().collect::<Vec<_>>().join(" ");
-    let tips: Vec<_> =
-        text.lines().filter_map(|line| line.trim_start().strip_prefix("tip: ")).collect();
-    let help = match tips.as_slice() {
-        [] => format!("`{} -h` shows what it takes", command_in(&text)),
-        tips => tips.join("; "),
-    };
-    Expected::usage(what, help)
-}
-
-/// The command of a usage line: `Usage: nearside audit --goal <GOAL>` gives `nearside audit`.
-/// Without one it is the verb that was typed.
-fn command_in(text: &str) -> String {
-    let Some(usage) = text.lines().find_map(|line| line.strip_prefix("Usage: ")) else {
-        let command = Arguments::command();
-        let is_verb = |word: &String| command.find_subcommand(word).is_some();
-        let typed = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
-        return std::iter::once("nearside".to_owned())
-            .chain({ typed }.find(is_verb))
-            .collect::<Vec<_>>()
-            .join(" ");
-    };
-    let is_verb = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase());
-    let verbs: Vec<_> = usage.split_whitespace().skip(1).take_while(is_verb).collect();
-    ["nearside"].into_iter().chain(verbs).collect::<Vec<_>>().join(" ")
 }
 
 impl From<std::io::Error> for Expected {

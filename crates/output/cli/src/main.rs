@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod complaint;
 mod expected;
 mod source;
 mod subject;
@@ -17,10 +18,10 @@ use std::process::ExitCode;
 const BUG: u8 = 1;
 
 fn main() -> ExitCode {
-    let run = || args::parse().and_then(|arguments| verbs::run(&arguments));
+    let run = || verbs::run(&args::parse()?);
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(ended)) => ended.into(),
-        Ok(Err(expected)) => expected.report(),
+        Ok(Err(expected)) => complaint::report(expected),
         Err(_) => {
             terminal::hint("nearside: this is a bug; nothing was changed");
             terminal::hint("help: report the lines above, with `nearside capture` if you can");

@@ -27,20 +27,29 @@ pub(crate) fn read(root: &dyn Root, catalogue: &Catalogue) -> Read {
     Read { machine, observations }
 }
 
-/// Audits what was read.
+/// Audits what was read from a root.
 pub(crate) fn audit(read: &Read, catalogue: &Catalogue, goal: Goal) -> Audit {
     let Read { machine, observations } = read;
     audit::audit(&Subject { machine, observations, catalogue, goal })
 }
 
+/// Quotes what an audit rests on from the root that was read.
+pub(crate) fn quote(root: &dyn Root, audit: &mut Audit) {
+    let settings = audit.settings.iter_mut().flat_map(|observation| &mut observation.evidence);
+    let findings = audit.findings.iter_mut().flat_map(|finding| &mut finding.evidence);
+    linux::quote(root, settings.chain(findings));
+}
+
 /// The catalogue: built in, then the folders of the system and of the user, then `--catalogue`.
 pub(crate) fn catalogue(named: Option<&Path>) -> Result<Catalogue, Expected> {
     let mut files = Vec::new();
-    for folder in own_folders().iter().map(PathBuf::as_path).filter(|folder| folder.is_dir()) {
-        files.extend(entries(folder)?);
-    }
-    if let Some(folder) = named {
-        files.extend(entries(folder)?);
+    let own = own_folders().into_iter().filter(|folder| folder.is_dir());
+    for folder in own.chain(named.map(Path::to_owned)) {
+        files.extend(entries(&folder)?);
+        let lists = LISTS.iter().map(|name| folder.join(name)).filter(|list| list.is_dir());
+        for list in lists {
+            files.extend(entries(&list)?);
+        }
     }
     if files.is_empty() {
         return Ok(Catalogue::built_in());
@@ -57,6 +66,9 @@ fn own_folders() -> Vec<PathBuf> {
     let own = config.into_iter().map(|config| config.join("nearside/catalogue"));
     std::iter::once(PathBuf::from("/etc/nearside/catalogue")).chain(own).collect()
 }
+
+/// Folders in a catalogue folder that hold no entries: names of vendors, options of the kernel.
+const LISTS: [&str; 2] = ["vendors", "command-line"];
 
 /// The longest entry; the built-in ones have up to 4 KiB.
 const MOST: u64 = 1 << 20;

@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 
 use catalogue::Catalogue;
 use setting::{
-    Basis, Effect, Form, Goal, Owner, Reboot, Scope, Setting, Severity, TAGS, VendorName, Wish,
+    Basis, Effect, Form, Goal, KernelOption, Owner, Reboot, Scope, Setting, Severity, TAGS,
+    VendorName, Wish,
 };
 
 use crate::text::harmless;
@@ -20,6 +21,9 @@ pub fn explain(setting: &Setting, catalogue: &Catalogue, width: usize) -> String
     page.line(&format!("{}: {}", setting.id, setting.title));
     page.paragraph(&setting.what, 0);
     values(&mut page, setting);
+    if setting.observe.fact.as_deref() == Some("command-line-overrides") {
+        options(&mut page, catalogue);
+    }
     wishes(&mut page, setting);
     page.heading("What it brings");
     setting.effect.iter().for_each(|effect| effect_lines(&mut page, effect));
@@ -123,12 +127,25 @@ fn values(page: &mut Page, setting: &Setting) {
     }
 }
 
+/// The options of the kernel's command line that are known.
+fn options(page: &mut Page, catalogue: &Catalogue) {
+    page.heading("Options");
+    let spelled = |option: &KernelOption| match &option.value {
+        Some(value) => format!("{}={value}", option.name),
+        None => option.name.clone(),
+    };
+    let column = catalogue.kernel_options().iter().map(|o| spelled(o).len()).max().unwrap_or(0);
+    for option in catalogue.kernel_options() {
+        page.pair(&spelled(option), column, &option.means);
+    }
+}
+
 const GOALS: [(Goal, &str); 3] =
     [(Goal::Throughput, "throughput"), (Goal::Latency, "latency"), (Goal::Balanced, "balanced")];
 
 fn wishes(page: &mut Page, setting: &Setting) {
     page.heading("What is wanted");
-    if GOALS.iter().all(|(goal, _)| setting.wanted.for_goal(*goal).is_none()) {
+    if GOALS.iter().all(|(goal, _)| setting.due(*goal).is_none()) {
         page.paragraph(
             "Nothing for any goal: this entry explains, and nearside asks for no value.",
             2,
@@ -136,8 +153,10 @@ fn wishes(page: &mut Page, setting: &Setting) {
         return;
     }
     for (goal, name) in GOALS {
-        let wish = setting.wanted.for_goal(goal).map_or("no wish".to_owned(), wish_words);
-        page.pair(name, 10, &wish);
+        let kept =
+            setting.kept.for_goal(goal).map(|kept| format!("{}, the default", wish_words(kept)));
+        let wish = setting.wanted.for_goal(goal).map(wish_words).or(kept);
+        page.pair(name, 10, wish.as_deref().unwrap_or("no wish"));
     }
     tags(page, "only on", &setting.applies.when);
     tags(page, "never on", &setting.applies.never);

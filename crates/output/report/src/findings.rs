@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use machine::{Trouble, Why};
 use setting::{
-    Basis, Change, Confidence, Finding, FindingEffect, Goal, Observation, Owner, Reboot, Severity,
+    Basis, Change, Confidence, Evidence, Finding, FindingEffect, Goal, Observation, Owner, Reboot,
+    Severity,
 };
 
 use crate::frame::{field_in, paragraph};
@@ -171,8 +172,7 @@ fn full(finding: &Finding, columns: usize) -> Vec<Line> {
     }
     for (number, evidence) in finding.evidence.iter().enumerate() {
         let label = if number == 0 { "evidence" } else { "" };
-        let content = text::cut(&words::squeezed(&evidence.content), LONGEST_CONTENT);
-        let text = format!("{}: {content}", evidence.path);
+        let text = format!("{}: {}", evidence.path, said(evidence));
         lines.extend(labelled_in(Role::Dim, label, &text, columns));
     }
     lines.extend(labelled_in(
@@ -182,6 +182,18 @@ fn full(finding: &Finding, columns: usize) -> Vec<Line> {
         columns,
     ));
     lines
+}
+
+/// What a line of evidence said, and what that means where nobody can tell by looking.
+fn said(line: &Evidence) -> String {
+    let content = line.content.as_ref();
+    let content = content.map(|text| text::cut(&words::squeezed(text), LONGEST_CONTENT));
+    match (content, &line.means) {
+        (Some(content), Some(means)) => format!("{content} ({means})"),
+        (Some(content), None) => content,
+        (None, Some(means)) => means.clone(),
+        (None, None) => String::new(),
+    }
 }
 
 fn labelled(label: &str, text: &str, columns: usize) -> Vec<Line> {

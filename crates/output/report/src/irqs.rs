@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use machine::{Fact, Irq, Machine, Managed, Nic};
+use machine::{Channels, Fact, Irq, Machine, Managed, Nic, Rings, Why};
 use units::{CpuSet, NodeId, PciAddress};
 
 use crate::error::UnknownDevice;
-use crate::frame::{Table, paragraph};
+use crate::frame::{Table, field, paragraph};
 use crate::style::{Line, Role, Style, paint};
 use crate::{text, words};
 
@@ -84,6 +84,7 @@ impl Subject<'_> {
             lines.extend(remarks(&irqs, columns));
         }
         if let Some(nic) = self.nic {
+            lines.extend(sizes(nic, columns));
             lines.extend(steering(nic, columns));
         }
         lines
@@ -243,6 +244,57 @@ fn remarks(irqs: &[&Irq], columns: usize) -> Vec<Line> {
         lines.extend(paragraph(Role::Dim, text, 0, columns));
     }
     lines
+}
+
+/// Columns of the labels of channels and rings.
+const LABEL: usize = 10;
+
+/// Channels and rings of a NIC, now and at most, and whether its hardware spreads packets over the
+/// receive queues. A port without hardware has none of these.
+fn sizes(nic: &Nic, columns: usize) -> Vec<Line> {
+    if nic.function.is_none() {
+        return Vec::new();
+    }
+    let channels = nic.channels.as_ref().map(|channels| {
+        let Channels { rx, tx, combined, other } = channels;
+        now_of_most(&[("combined", combined), ("rx", rx), ("tx", tx), ("other", other)])
+    });
+    let rings = nic.rings.as_ref().map(|rings| {
+        let Rings { rx, rx_mini, rx_jumbo, tx } = rings;
+        now_of_most(&[("rx", rx), ("rx mini", rx_mini), ("rx jumbo", rx_jumbo), ("tx", tx)])
+    });
+    let told = |text: Result<String, &Why>| text.unwrap_or_else(words::why);
+    let mut lines = vec![Line::default()];
+    lines.extend(field("channels", &told(channels), LABEL, columns));
+    lines.extend(field("rings", &told(rings), LABEL, columns));
+    lines.extend(field("RSS", &hashing(nic), LABEL, columns));
+    lines
+}
+
+/// `combined 8 of 63, other 1 of 1`; kinds that the driver does not have are left out.
+fn now_of_most(kinds: &[(&str, &Option<(u32, u32)>)]) -> String {
+    let kinds = kinds.iter().filter_map(|(name, count)| {
+        let (now, most) = count.filter(|(_, most)| *most > 0)?;
+        Some(format!("{name} {now} of {most}"))
+    });
+    let text = kinds.collect::<Vec<_>>().join(", ");
+    if text.is_empty() { "the driver tells none".to_owned() } else { text }
+}
+
+/// Whether the hardware hashes flows over its receive queues: the kernel's feature `rx-hashing`.
+fn hashing(nic: &Nic) -> String {
+    let features = match &nic.features {
+        Ok(features) => features,
+        Err(why) => return words::why(why),
+    };
+    let feature = features.iter().find(|feature| feature.name == "rx-hashing");
+    let queues = text::count(nic.rx_queues.len(), "receive queue");
+    match feature.map(|feature| (feature.active, feature.fixed)) {
+        Some((true, _)) => format!("receive hashing on, {queues}"),
+        Some((false, true)) => format!("receive hashing off and fixed, {queues}"),
+        Some((false, false)) => format!("receive hashing off, {queues}"),
+        None => "the driver does not tell".to_owned(),
+    }
 }
 
 /// RPS and XPS of a NIC, queues that agree as one line.

@@ -69,12 +69,21 @@ fn heading(root: &RootLanes) -> Line {
         Role::Dim,
         format!(
             " · {} · {} lanes ({}) · {}",
-            words::node(root.node),
+            node(root),
             root.lanes,
             generations.join(", "),
             root.rate
         ),
     )
+}
+
+/// `node 1`; where the devices below one root complex disagree, all that they say.
+fn node(root: &RootLanes) -> String {
+    if root.nodes.len() < 2 {
+        return words::node(root.node());
+    }
+    let nodes: Vec<String> = root.nodes.iter().map(ToString::to_string).collect();
+    format!("told to be on nodes {}", nodes.join(" and "))
 }
 
 fn is_one_card(a: PciAddress, b: PciAddress) -> bool {

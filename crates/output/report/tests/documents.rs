@@ -84,21 +84,21 @@ fn audit_1_has_its_fields() {
         setting: "numa-balancing".to_owned(),
         device: None,
         value,
-        path: "/proc/sys/kernel/numa_balancing".to_owned(),
-        content: "1".to_owned(),
+        reason: String::new(),
+        evidence: vec![setting::Evidence::quoted("/proc/sys/kernel/numa_balancing", "1")],
     };
     let observations = [seen(Ok("1".to_owned())), seen(Err(machine::Why::Denied))];
     let audit = json::audit(setting::Goal::Latency, &observations, &findings(), &[]);
     let document = serde_json::to_value(audit).unwrap();
     let expected = [
         ("", "schema goal settings findings unknown"),
-        ("/settings/0", "setting device observed unknown evidence"),
+        ("/settings/0", "setting device observed unknown reason evidence"),
         (
             "/findings/0",
             "id setting device devices severity confidence observed wanted because evidence effect \
              cost owner change",
         ),
-        ("/findings/0/evidence/0", "path content"),
+        ("/findings/0/evidence/0", "path content means"),
         ("/findings/0/effect", "text source measured"),
         ("/findings/0/change", "from to reboot"),
     ];

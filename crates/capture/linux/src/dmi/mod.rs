@@ -78,6 +78,26 @@ fn numbered(name: String) -> Option<(u8, u32, String)> {
     Some((kind.parse().ok()?, instance.parse().ok()?, name))
 }
 
+/// The formatted area of a memory module's structure, and the file that holds it: the table, or
+/// its own piece where only those were copied.
+pub(crate) fn module(root: &dyn Root, locator: &str, bank: &str) -> Fact<(String, Vec<u8>)> {
+    let whole = "/sys/firmware/dmi/tables/DMI";
+    let of = |path: &str| {
+        let table = root.read(path)?;
+        let found = structures(&table).find(|structure| {
+            let module = memory::module(structure);
+            module.is_some_and(|module| module.dimm.locator == locator && module.dimm.bank == bank)
+        });
+        Ok((path.to_owned(), found.ok_or(Why::Absent)?.area().to_vec()))
+    };
+    of(whole).or_else(|why| {
+        let names = root.list("/sys/firmware/dmi/entries").unwrap_or_default();
+        let modules = names.iter().filter(|name| name.starts_with("17-"));
+        let paths = modules.map(|name| format!("/sys/firmware/dmi/entries/{name}/raw"));
+        { paths }.find_map(|path| of(&path).ok()).ok_or(why)
+    })
+}
+
 /// Every structure of a table through every parser of one.
 pub(crate) fn parse_all(table: &[u8]) {
     for structure in structures(table) {
@@ -117,6 +137,9 @@ mod tests {
             let dimms = read(&root, &mut Troubles::default());
             let seen: Vec<_> = dimms.iter().map(|d| (d.locator.as_str(), d.size.0)).collect();
             assert_eq!(seen, [("A1", 16 << 30), ("A2", 0)]);
+            let (path, bytes) = super::module(&root, "A2", "").unwrap();
+            assert!(path.ends_with("tables/DMI") || path.ends_with("17-10/raw"), "{path}");
+            assert_eq!((bytes[0], bytes.len()), (17, 0x28));
         }
     }
 

@@ -32,6 +32,11 @@ impl<'a> Iterator for Structures<'a> {
 }
 
 impl Structure<'_> {
+    /// The formatted area, its header included.
+    pub(super) fn area(&self) -> &[u8] {
+        self.area
+    }
+
     /// A byte of the formatted area; `None` in an older, shorter structure.
     pub(super) fn byte(&self, offset: usize) -> Option<u8> {
         self.area.get(offset).copied()

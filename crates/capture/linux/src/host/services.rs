@@ -6,7 +6,7 @@
 //! of a machine's processes gets into a capture. Only without them are the names of all processes
 //! read (about 10 us each).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Fact, Service, Why};
 use root::{Dir, Root, text};
@@ -42,6 +42,7 @@ pub(super) fn read(root: &dyn Root, in_container: bool) -> Services {
     let service = |name: &&str| Service {
         name: name.to_string(),
         running: running.has(name, in_container),
+        seen: running.seen(name),
         enabled: is_enabled(root, name, &enabled),
         configuration: configuration(root, name),
     };
@@ -57,10 +58,10 @@ fn is_there(service: &Service) -> bool {
 
 /// What runs, as far as it can be seen.
 enum Running {
-    /// Units of systemd's groups, `machine.slice` included.
-    Units(BTreeSet<String>),
-    /// Names of processes.
-    Processes(BTreeSet<String>),
+    /// Units of systemd's groups, `machine.slice` included, and the folder of `system.slice`.
+    Units(BTreeSet<String>, String),
+    /// Names of processes, and the file that told each.
+    Processes(BTreeMap<String, String>),
     Unknown,
 }
 
@@ -71,7 +72,8 @@ impl Running {
             let slice = |name| Dir::new(root, format!("{top}/{name}")).list().unwrap_or_default();
             let units: BTreeSet<_> = slice("system.slice").into_iter().collect();
             if units.iter().any(|unit| unit.ends_with(".service")) {
-                return Self::Units(units.into_iter().chain(slice("machine.slice")).collect());
+                let units = units.into_iter().chain(slice("machine.slice")).collect();
+                return Self::Units(units, format!("{top}/system.slice"));
             }
         }
         let processes = processes(root);
@@ -80,41 +82,58 @@ impl Running {
 
     fn has(&self, name: &str, in_container: bool) -> Fact<bool> {
         match self {
-            Self::Units(units) => Ok(units.contains(&format!("{name}.service"))),
-            Self::Processes(names) => {
-                let cut: String = name.chars().take(15).collect();
-                match names.contains(&cut) {
-                    false if in_container => {
-                        Err(Why::Failed("only this container's processes are visible".to_owned()))
-                    }
-                    found => Ok(found),
+            Self::Units(units, _) => Ok(units.contains(&format!("{name}.service"))),
+            Self::Processes(names) => match names.contains_key(&cut(name)) {
+                false if in_container => {
+                    Err(Why::Failed("only this container's processes are visible".to_owned()))
                 }
-            }
+                found => Ok(found),
+            },
             Self::Unknown => Err(Why::Absent),
+        }
+    }
+
+    /// Where a program was found; for units the folder in which it was looked for.
+    fn seen(&self, name: &str) -> Option<String> {
+        match self {
+            Self::Units(_, folder) => Some(folder.clone()),
+            Self::Processes(names) => names.get(&cut(name)).cloned(),
+            Self::Unknown => None,
         }
     }
 
     /// `machine-qemu\x2d1\x2dvm.scope` is a guest of libvirt.
     fn hypervisors(&self) -> Vec<String> {
         match self {
-            Self::Units(units) => {
+            Self::Units(units, _) => {
                 let guests = units.iter().filter(|unit| unit.starts_with("machine-qemu"));
                 guests.map(|unit| format!("cgroup machine.slice/{unit}")).collect()
             }
             Self::Processes(names) => {
                 let is_monitor = |name: &&String| MONITORS.iter().any(|m| name.starts_with(m));
-                names.iter().filter(is_monitor).map(|name| format!("process {name}")).collect()
+                names.keys().filter(is_monitor).map(|name| format!("process {name}")).collect()
             }
             Self::Unknown => Vec::new(),
         }
     }
 }
 
-/// Names of all processes (`/proc/N/comm`).
-fn processes(root: &dyn Root) -> BTreeSet<String> {
+/// A name as the kernel keeps it for a process (TASK_COMM_LEN, 16 bytes with its NUL).
+fn cut(name: &str) -> String {
+    name.chars().take(15).collect()
+}
+
+/// Names of all processes, and the file of the first of each (`/proc/N/comm`).
+fn processes(root: &dyn Root) -> BTreeMap<String, String> {
     let names = root.list("/proc").unwrap_or_default();
     let numbers = names.iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-    numbers.filter_map(|number| text(root, &format!("/proc/{number}/comm")).ok()).collect()
+    let mut found = BTreeMap::new();
+    for path in numbers.map(|number| format!("/proc/{number}/comm")) {
+        if let Ok(name) = text(root, &path) {
+            found.entry(name).or_insert(path);
+        }
+    }
+    found
 }
 
 /// Names of the units that some target wants; `None` where the folder cannot be listed.

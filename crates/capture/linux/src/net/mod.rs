@@ -11,7 +11,9 @@ mod queue;
 pub(crate) mod stack;
 pub(crate) mod usage;
 
-use machine::{Fact, Function, Nic, Why};
+use std::collections::{BTreeMap, BTreeSet};
+
+use machine::{Carries, Fact, Function, Nic, Pause, VirtualFunctions, Why};
 use root::{Dir, Question, Root};
 use units::{BitRate, PciAddress};
 
@@ -33,6 +35,11 @@ pub(crate) fn read(root: &dyn Root, functions: &[Function], troubles: &mut Troub
     stack::fill_ports(root, &mut nics);
     usage::mark(root, &mut nics);
     nics
+}
+
+/// What interfaces carry that must not stop; empty where the root cannot tell.
+pub(crate) fn carriers(root: &dyn Root) -> BTreeMap<String, BTreeSet<Carries>> {
+    answer::json(root, &Question::Carriers).unwrap_or_default()
 }
 
 /// Where a device lies in `/sys/devices`. `bonding_masters` lies in the same folder and is a file.
@@ -79,7 +86,9 @@ fn device(root: &dyn Root, name: &str, path: &str, functions: &[Function], vlans
         channels: ask.json(&Question::Channels(name.to_owned())),
         rings: ask.json(&Question::Rings(name.to_owned())),
         coalescing: ask.json(&Question::Coalescing(name.to_owned())),
-        pause: ask.json(&Question::Pause(name.to_owned())),
+        pause: ask
+            .json(&Question::Pause(name.to_owned()))
+            .map(|(receive, transmit)| Pause { receive, transmit }),
         features: ask.json(&Question::Features(name.to_owned())),
         port: port(&dir),
         in_use: false,
@@ -126,9 +135,9 @@ pub(crate) fn speed(text: &str) -> Fact<BitRate> {
     }
 }
 
-fn virtual_functions(dir: &Dir<'_>) -> Option<(u32, u32)> {
+fn virtual_functions(dir: &Dir<'_>) -> Option<VirtualFunctions> {
     let most = dir.parse("device/sriov_totalvfs").ok()?;
-    Some((dir.parse("device/sriov_numvfs").ok()?, most))
+    Some(VirtualFunctions { now: dir.parse("device/sriov_numvfs").ok()?, most })
 }
 
 /// `p0`, or the number of the port on a card whose ports share a function (mlx4).

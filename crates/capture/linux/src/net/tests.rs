@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Network devices of a tree in memory.
 
-use machine::{Channels, NicKind, Why};
+use machine::{Channels, NicKind, Pause, Why};
 use root::{MemoryRoot, Question};
 use units::CpuSet;
 
@@ -139,7 +139,7 @@ fn what_carries_a_used_device_is_in_use() {
 fn answers_are_facts() {
     let nic = nic("ens1f0");
     assert_eq!(nic.channels.unwrap(), Channels { combined: Some((63, 63)), ..Channels::default() });
-    assert_eq!(nic.pause, Ok((true, false)));
+    assert_eq!(nic.pause, Ok(Pause { receive: true, transmit: false }));
     assert_eq!(nic.firmware.as_deref(), Some("22.36"));
     assert_eq!(nic.rings, Err(Why::Unparsed("{nonsense".to_owned())));
     assert_eq!(nic.features, Err(Why::Absent));

@@ -8,10 +8,11 @@ mod pattern;
 
 use machine::{Drive, DriveKind, Fact, Machine, NicKind, Why};
 use root::{Root, text};
-use setting::{Form, Observation, Scope, Setting, canonical};
+use setting::{Evidence, Form, Observation, Part, Scope, Setting, canonical};
 use units::{Cpu, CpuSet};
 
 use self::pattern::expand;
+use crate::parallel;
 
 /// Evidence is quoted up to here.
 const MAX_CONTENT: usize = 200;
@@ -20,11 +21,12 @@ const MAX_CONTENT: usize = 200;
 /// model or that have none are left to `decide`.
 pub fn observe(root: &dyn Root, machine: &Machine, settings: &[Setting]) -> Vec<Observation> {
     let devices = Devices::of(root, machine);
-    let seen = |setting: &Setting| {
+    let seen = |setting: &Setting| -> Option<Vec<Observation>> {
         let file = setting.observe.file.as_deref()?;
         Some(one(root, &devices, setting, file))
     };
-    settings.iter().filter_map(seen).flatten().collect()
+    let found = parallel::map(settings.iter().collect(), seen);
+    found.into_iter().flatten().flatten().collect()
 }
 
 /// What one device's file said.
@@ -33,9 +35,8 @@ struct Sight {
     device: Option<String>,
     /// Number, where devices are CPUs.
     cpu: Option<Cpu>,
-    path: String,
     value: Fact<String>,
-    content: String,
+    evidence: Evidence,
 }
 
 fn one(root: &dyn Root, devices: &Devices<'_>, setting: &Setting, file: &str) -> Vec<Observation> {
@@ -45,29 +46,23 @@ fn one(root: &dyn Root, devices: &Devices<'_>, setting: &Setting, file: &str) ->
         targets.iter().flat_map(|target| sights(root, target, file, form)).collect();
     let is_absent = sights.iter().all(|sight| sight.value == Err(Why::Absent));
     if is_absent {
-        return absent(setting, file, &targets).into_iter().collect();
+        // One absence of the machine. Without any device there is nothing that could be absent.
+        let first = sights.into_iter().next();
+        let absent = first.map(|sight| Sight { device: None, ..sight });
+        return absent.map(|sight| observation(setting, sight)).into_iter().collect();
     }
     let merged = if setting.scope == Scope::Cpu { by_value(sights) } else { sights };
-    let observation = |sight: Sight| Observation {
+    merged.into_iter().map(|sight| observation(setting, sight)).collect()
+}
+
+fn observation(setting: &Setting, sight: Sight) -> Observation {
+    Observation {
         setting: setting.id.clone(),
         device: sight.device,
         value: sight.value,
-        path: sight.path,
-        content: sight.content,
-    };
-    merged.into_iter().map(observation).collect()
-}
-
-/// A file that no device has is one absence of the machine. Without any device there is nothing
-/// that could be absent.
-fn absent(setting: &Setting, file: &str, targets: &[Target]) -> Option<Observation> {
-    targets.first().map(|_| Observation {
-        setting: setting.id.clone(),
-        device: None,
-        value: Err(Why::Absent),
-        path: file.to_owned(),
-        content: String::new(),
-    })
+        reason: String::new(),
+        evidence: vec![sight.evidence],
+    }
 }
 
 /// Reads the files of one device. Where `*` or several paths give more than one, those that agree
@@ -75,8 +70,11 @@ fn absent(setting: &Setting, file: &str, targets: &[Target]) -> Option<Observati
 fn sights(root: &dyn Root, target: &Target, file: &str, form: Form) -> Vec<Sight> {
     let mut found: Vec<Sight> = Vec::new();
     for name in &target.names {
-        for path in expand(root, file, target.scope, name) {
-            let sight = look(root, target, path, form);
+        let sights = match expand(root, file, target.scope, name) {
+            Ok(paths) => paths.into_iter().map(|path| look(root, target, path, form)).collect(),
+            Err(folder) => vec![nothing(target, folder)],
+        };
+        for sight in sights {
             // One of several files may be missing (`state0` without `disable`).
             let is_news = found.iter().all(|known| known.value != sight.value);
             if is_news {
@@ -92,9 +90,19 @@ fn sights(root: &dyn Root, target: &Target, file: &str, form: Form) -> Vec<Sight
 
 fn look(root: &dyn Root, target: &Target, path: String, form: Form) -> Sight {
     let read = text(root, &path);
-    let cut: String = read.as_deref().unwrap_or_default().chars().take(MAX_CONTENT).collect();
+    let evidence = match &read {
+        Ok(text) => Evidence::quoted(path, text.chars().take(MAX_CONTENT).collect::<String>()),
+        Err(why) => Evidence::file(path).meaning(why.to_string()),
+    };
     let value = read.and_then(|text| canonical(form, &text).ok_or_else(|| Why::unparsed(&text)));
-    Sight { device: target.device.clone(), cpu: target.cpu, path, value, content: cut }
+    Sight { device: target.device.clone(), cpu: target.cpu, value, evidence }
+}
+
+/// A folder in which no name fits: its names are the evidence.
+fn nothing(target: &Target, folder: String) -> Sight {
+    let evidence = Evidence::new(folder, Part::Names);
+    let value = Err(Why::Absent);
+    Sight { device: target.device.clone(), cpu: target.cpu, value, evidence }
 }
 
 /// CPUs that agree become one sight: `cpu 0-79`.

@@ -6,14 +6,19 @@ use setting::Scope;
 
 /// Files of the device called `name`: its place in braces is filled, then `*` is looked up.
 ///
-/// `/sys/devices/system/cpu/cpu{cpu}/cpuidle/state*/disable` gives one file an idle state. A path
-/// without a match gives itself, so that its absence has a path to show.
-pub(super) fn expand(root: &dyn Root, pattern: &str, scope: Scope, name: &str) -> Vec<String> {
+/// `/sys/devices/system/cpu/cpu{cpu}/cpuidle/state*/disable` gives one file an idle state. Where
+/// no name fits, the error is the folder that says so.
+pub(super) fn expand(
+    root: &dyn Root,
+    pattern: &str,
+    scope: Scope,
+    name: &str,
+) -> Result<Vec<String>, String> {
     let path = match place(scope) {
         Some(place) => pattern.replace(place, name),
         None => pattern.to_owned(),
     };
-    let Some((before, after)) = path.split_once('*') else { return vec![path] };
+    let Some((before, after)) = path.split_once('*') else { return Ok(vec![path]) };
     let (folder, prefix) = before.rsplit_once('/').unwrap_or(("", before));
     let (suffix, rest) = match after.split_once('/') {
         Some((suffix, rest)) => (suffix, format!("/{rest}")),
@@ -28,7 +33,7 @@ pub(super) fn expand(root: &dyn Root, pattern: &str, scope: Scope, name: &str) -
     names.sort_by_key(|name| (name.len(), name.clone()));
     let found: Vec<String> =
         names.iter().filter(fits).map(|name| format!("{folder}/{name}{rest}")).collect();
-    if found.is_empty() { vec![path] } else { found }
+    if found.is_empty() { Err(folder.to_owned()) } else { Ok(found) }
 }
 
 fn place(scope: Scope) -> Option<&'static str> {
@@ -55,15 +60,15 @@ mod tests {
             root.file(&format!("/sys/cpu7/cpuidle/state{state}/disable"), "0");
         }
         root.file("/sys/cpu7/cpuidle/current_driver", "x");
-        let found = expand(&root, "/sys/cpu{cpu}/cpuidle/state*/disable", Scope::Cpu, "7");
+        let found = expand(&root, "/sys/cpu{cpu}/cpuidle/state*/disable", Scope::Cpu, "7").unwrap();
         let states = found.iter().map(|path| path.trim_start_matches("/sys/cpu7/cpuidle/"));
         assert_eq!(
             states.collect::<Vec<_>>(),
             ["state0/disable", "state2/disable", "state10/disable"]
         );
         let none = expand(&root, "/sys/cpu{cpu}/thermal/*/x", Scope::Cpu, "7");
-        assert_eq!(none, ["/sys/cpu7/thermal/*/x"]);
+        assert_eq!(none, Err("/sys/cpu7/thermal".to_owned()));
         let tail = expand(&root, "/sys/cpu{cpu}/cpuidle/*_driver", Scope::Cpu, "7");
-        assert_eq!(tail, ["/sys/cpu7/cpuidle/current_driver"]);
+        assert_eq!(tail, Ok(vec!["/sys/cpu7/cpuidle/current_driver".to_owned()]));
     }
 }

@@ -54,7 +54,7 @@ fn cpus_that_agree_are_one_observation() {
         (Some("cpu 9"), None),
     ];
     assert_eq!(values(&found), expected);
-    assert_eq!(found[1].path, file(7));
+    assert_eq!(found[1].evidence, [Evidence::quoted(file(7), "powersave")]);
     assert_eq!(found[2].value, Err(Why::Denied));
 }
 
@@ -66,7 +66,8 @@ fn what_no_device_has_is_one_absence() {
         &[setting(Scope::Cpu, Form::Text, "/sys/cpu{cpu}/x")],
     );
     assert_eq!(values(&found), [(None, None)]);
-    assert_eq!((found[0].path.as_str(), &found[0].value), ("/sys/cpu{cpu}/x", &Err(Why::Absent)));
+    assert_eq!(found[0].value, Err(Why::Absent));
+    assert_eq!(found[0].evidence, [Evidence::file("/sys/cpu0/x").meaning("absent")]);
     let none = observe(
         &MemoryRoot::new(),
         &Machine::default(),
@@ -90,10 +91,11 @@ fn values_are_canonical_or_unparsed() {
     ];
     let found = observe(&root, &Machine::default(), &settings);
     assert_eq!(found[0].value.as_deref(), Ok("4096 131072 6291456"));
-    assert_eq!(found[0].content, "4096\t131072\t6291456");
+    let content = |at: usize| found[at].evidence[0].content.as_deref();
+    assert_eq!(content(0), Some("4096\t131072\t6291456"));
     assert_eq!(found[1].value.as_deref(), Ok("madvise"));
     assert_eq!(found[2].value, Err(Why::Unparsed("many".to_owned())));
-    assert_eq!(found[3].content.len(), MAX_CONTENT);
+    assert_eq!(content(3).map(str::len), Some(MAX_CONTENT));
 }
 
 #[test]
@@ -108,7 +110,7 @@ fn files_behind_a_star_are_told_apart_only_where_they_differ() {
     root.file("/sys/uncore/package_01_die_00/max", "1600000\n");
     let differ = observe(&root, &Machine::default(), &settings);
     assert_eq!(values(&differ), [(None, Some("2400000")), (None, Some("1600000"))]);
-    assert_eq!(differ[1].path, "/sys/uncore/package_01_die_00/max");
+    assert_eq!(differ[1].evidence[0].path, "/sys/uncore/package_01_die_00/max");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! `include/uapi/linux/pci_regs.h`, named beside each). The bytes come from a device, or from a
 //! file that a stranger made: lists may loop, run backwards or point past the end.
 
-use machine::{ConfigSpace, Fact, PortKind, Why};
+use machine::{Ability, AcsRedirect, AspmStates, ConfigSpace, Fact, L1Substates, PortKind, Why};
 
 /// What a user without `CAP_SYS_ADMIN` may read (`pci_read_config` in the kernel's
 /// `drivers/pci/pci-sysfs.c`).
@@ -117,7 +117,7 @@ impl<'a> Config<'a> {
         let l1_substates = substates.and_then(|at| {
             word(self.bytes, at + 8).ok_or(Why::Absent).map(|control| {
                 // PCI_L1SS_CTL1: bits 0 and 2 are L1.2 (PCI-PM, ASPM), bits 1 and 3 are L1.1.
-                (control & 0b1010 != 0, control & 0b0101 != 0)
+                L1Substates { l1_1: control & 0b1010 != 0, l1_2: control & 0b0101 != 0 }
             })
         });
         Ok(LinkRegisters { capabilities, control_status, speeds, l1_substates })
@@ -140,7 +140,9 @@ impl<'a> Config<'a> {
             mps: control.clone().and_then(|value| payload(value >> 5 & 7)),
             mps_supported: capabilities.and_then(|value| payload(low_half(value) & 7)),
             mrrs: control.clone().and_then(|value| payload(value >> 12 & 7)),
-            extended_tags: supported.and_then(|can| bit(&control, 8).map(|on| (can, on))),
+            extended_tags: supported.and_then(|supported| {
+                bit(&control, 8).map(|enabled| Ability { supported, enabled })
+            }),
             ten_bit_tags: self.ten_bit_tags(),
             relaxed_ordering: bit(&control, 4),
             acs_redirect: self.acs_redirect(),
@@ -150,19 +152,21 @@ impl<'a> Config<'a> {
     }
 
     /// `PCI_EXP_DEVCAP2` bit 17 and `PCI_EXP_DEVCTL2` bit 12: 10-bit tags as a requester.
-    fn ten_bit_tags(&self) -> Fact<(bool, bool)> {
+    fn ten_bit_tags(&self) -> Fact<Ability> {
         if self.express_half(2)? & 0xf < 2 {
-            return Ok((false, false));
+            return Ok(Ability { supported: false, enabled: false });
         }
         let (capabilities, control) = (self.express_word(0x24)?, self.express_half(0x28)?);
-        Ok((capabilities >> 17 & 1 == 1, control >> 12 & 1 == 1))
+        let (supported, enabled) = (capabilities >> 17 & 1 == 1, control >> 12 & 1 == 1);
+        Ok(Ability { supported, enabled })
     }
 
     /// `PCI_ACS_CTRL` bits 2 and 3.
-    fn acs_redirect(&self) -> Fact<Option<(bool, bool)>> {
+    fn acs_redirect(&self) -> Fact<Option<AcsRedirect>> {
         let Some(at) = present(&self.acs)? else { return Ok(None) };
         let control = half(self.bytes, at + 6).ok_or_else(|| beyond(self.bytes))?;
-        Ok(Some((control & 4 != 0, control & 8 != 0)))
+        let (requests, completions) = (control & 4 != 0, control & 8 != 0);
+        Ok(Some(AcsRedirect { requests, completions }))
     }
 }
 
@@ -172,8 +176,8 @@ pub(crate) struct LinkRegisters {
     capabilities: u32,
     control_status: u32,
     speeds: u32,
-    /// L1 substates that are on: (L1.1, L1.2).
-    pub(crate) l1_substates: Fact<(bool, bool)>,
+    /// L1 substates that are on.
+    pub(crate) l1_substates: Fact<L1Substates>,
 }
 
 impl LinkRegisters {
@@ -203,13 +207,13 @@ impl LinkRegisters {
     }
 
     /// ASPM states supported (`PCI_EXP_LNKCAP_ASPMS`): (L0s, L1).
-    pub(crate) fn aspm_supported(&self) -> (bool, bool) {
-        (self.capabilities >> 10 & 1 == 1, self.capabilities >> 11 & 1 == 1)
+    pub(crate) fn aspm_supported(&self) -> AspmStates {
+        AspmStates { l0s: self.capabilities >> 10 & 1 == 1, l1: self.capabilities >> 11 & 1 == 1 }
     }
 
-    /// ASPM states enabled (`PCI_EXP_LNKCTL_ASPMC`): (L0s, L1).
-    pub(crate) fn aspm_enabled(&self) -> (bool, bool) {
-        (self.control_status & 1 == 1, self.control_status >> 1 & 1 == 1)
+    /// ASPM states enabled (`PCI_EXP_LNKCTL_ASPMC`).
+    pub(crate) fn aspm_enabled(&self) -> AspmStates {
+        AspmStates { l0s: self.control_status & 1 == 1, l1: self.control_status >> 1 & 1 == 1 }
     }
 }
 
@@ -284,6 +288,17 @@ fn find_extended<const N: usize>(
         }
     }
     found
+}
+
+/// Where the PCI Express capability is.
+pub(crate) fn express(bytes: &[u8]) -> Fact<usize> {
+    find_capability(bytes, EXPRESS)
+}
+
+/// Where an extended capability is.
+pub(crate) fn extended(bytes: &[u8], id: u16) -> Fact<usize> {
+    let [at] = find_extended(bytes, &express(bytes), [id]);
+    at
 }
 
 /// A capability that the device does not have is a fact; one that could not be looked for is not.
@@ -366,15 +381,16 @@ mod tests {
         let registers = config.registers();
         assert_eq!((registers.mps, registers.mps_supported), (Ok(512), Ok(512)));
         assert_eq!((registers.mrrs, registers.relaxed_ordering), (Ok(512), Ok(true)));
-        assert_eq!(registers.extended_tags, Ok((true, true)));
-        assert_eq!(registers.ten_bit_tags, Ok((true, true)));
-        assert_eq!(registers.acs_redirect, Ok(Some((true, true))));
+        let on = Ability { supported: true, enabled: true };
+        assert_eq!((registers.extended_tags, registers.ten_bit_tags), (Ok(on), Ok(on)));
+        let both = AcsRedirect { requests: true, completions: true };
+        assert_eq!(registers.acs_redirect, Ok(Some(both)));
         assert_eq!(registers.aer, Ok(false));
         let link = config.link().unwrap();
         assert_eq!((link.generation(), link.width()), (4, 4));
         assert_eq!((link.best_generation(), link.best_width()), (5, 4));
-        assert_eq!(link.aspm_enabled(), (false, true));
-        assert_eq!(link.l1_substates, Ok((true, false)));
+        assert_eq!(link.aspm_enabled(), AspmStates { l0s: false, l1: true });
+        assert_eq!(link.l1_substates, Ok(L1Substates { l1_1: true, l1_2: false }));
         assert!(config.hot_plug());
     }
 

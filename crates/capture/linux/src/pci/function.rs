@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One function's folder.
 
-use machine::{Fact, Function, Why};
+use machine::{AerTotals, Fact, Function, VirtualFunctions, Why};
 use root::{Dir, Root};
 use units::{NodeId, PciAddress};
 
@@ -104,8 +104,8 @@ fn read_state(dir: &Dir<'_>, files: &Files, function: &mut Function) {
     let link = |name| if files.has(name) { dir.link_name(name).ok() } else { None };
     function.iommu_group = link("iommu_group").and_then(|name| name.parse().ok());
     function.physical_function = link("physfn").and_then(|name| name.parse().ok());
-    function.sriov =
-        number("sriov_totalvfs").zip(number("sriov_numvfs")).map(|(most, now)| (now, most));
+    let virtual_functions = number("sriov_totalvfs").zip(number("sriov_numvfs"));
+    function.sriov = virtual_functions.map(|(most, now)| VirtualFunctions { now, most });
     function.slot = files.text(dir, "label").ok().filter(|label| !label.is_empty());
     function.runtime_pm =
         if files.has("power") { dir.sub("power").text("control").ok() } else { None };
@@ -126,13 +126,13 @@ fn irqs(dir: &Dir<'_>, files: &Files) -> Vec<u32> {
 }
 
 /// Totals of `aer_dev_correctable`, `aer_dev_nonfatal` and `aer_dev_fatal`.
-fn aer_totals(dir: &Dir<'_>, files: &Files) -> Fact<(u64, u64, u64)> {
+fn aer_totals(dir: &Dir<'_>, files: &Files) -> Fact<AerTotals> {
     let total = |name, key| files.text(dir, name).and_then(|text| parse_total(&text, key));
-    Ok((
-        total("aer_dev_correctable", "TOTAL_ERR_COR")?,
-        total("aer_dev_nonfatal", "TOTAL_ERR_NONFATAL")?,
-        total("aer_dev_fatal", "TOTAL_ERR_FATAL")?,
-    ))
+    Ok(AerTotals {
+        correctable: total("aer_dev_correctable", "TOTAL_ERR_COR")?,
+        non_fatal: total("aer_dev_nonfatal", "TOTAL_ERR_NONFATAL")?,
+        fatal: total("aer_dev_fatal", "TOTAL_ERR_FATAL")?,
+    })
 }
 
 /// `TOTAL_ERR_COR 12`, the last line of an `aer_dev_*` file.

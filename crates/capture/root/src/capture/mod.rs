@@ -5,6 +5,8 @@
 //! which folders were listed, what was refused and why, answers that are no files. The rest is the
 //! tree itself, so that tar and other tools can use it. The same record gives the same bytes.
 
+mod entries;
+mod names;
 mod pack;
 mod restore;
 mod write;

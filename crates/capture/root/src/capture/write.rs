@@ -2,17 +2,19 @@
 //! A record becomes a capture file.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read as _, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use machine::Why;
 
-use super::pack::{Input, pack};
+use super::entries::Entries;
+use super::names::Names;
+use super::pack::pack;
 use super::{About, FORMAT, HEADER, Header, OddText};
 use crate::Record;
-use crate::recorder::{Said, Shape};
-use crate::redact::Redactor;
+use crate::recorder::{Said, Shape, Tree};
+use crate::redact::{Redactor, WHOLE};
 
 /// Whether a file that is there may be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,41 +65,49 @@ impl Record {
         about: &About,
         mut redactor: Option<&mut Redactor>,
     ) -> io::Result<Written> {
+        let mut tree = self.tree();
         if let Some(redactor) = redactor.as_deref_mut() {
-            redactor.learn(self);
+            redactor.learn(self, &tree);
         }
-        pack(out, |input| self.write_tar(input, about, redactor))
-    }
-
-    fn write_tar(
-        &self,
-        input: Input,
-        about: &About,
-        redactor: Option<&mut Redactor>,
-    ) -> io::Result<Written> {
-        let (tar, written) = (tar::Builder::new(input), Written::default());
-        let mut writer = Writer { record: self, tar, redactor, written };
-        let header = writer.header(about)?;
-        writer.file(HEADER, 0o644, header.len() as u64, &mut header.as_slice())?;
-        writer.folder(0, "")?;
-        writer.tar.into_inner()?.flush()?;
-        Ok(writer.written)
+        let names = Names::new(self, redactor.as_deref_mut());
+        tree.sort_by_name(self, |number| names.shown(number));
+        pack(out, |input| {
+            let entries = Entries::new(input);
+            let written = Written::default();
+            let (own, bytes) = (String::new(), Vec::new());
+            Writer { record: self, tree, names, entries, redactor, written, own, bytes }.all(about)
+        })
     }
 }
 
 struct Writer<'a> {
     record: &'a Record,
-    tar: tar::Builder<Input>,
+    tree: Tree,
+    names: Names<'a>,
+    entries: Entries,
     redactor: Option<&'a mut Redactor>,
     written: Written,
+    /// The machine's own path of what is being written.
+    own: String,
+    /// The content that is being written.
+    bytes: Vec<u8>,
 }
 
 impl Writer<'_> {
+    fn all(mut self, about: &About) -> io::Result<Written> {
+        let header = self.header(about)?;
+        self.count(header.len() as u64);
+        self.entries.file(HEADER, 0o644, &header)?;
+        self.folder(0, &mut String::new())?;
+        self.entries.finish()?;
+        Ok(self.written)
+    }
+
     fn header(&mut self, about: &About) -> io::Result<Vec<u8>> {
         let redacted = about.redacted || self.redactor.is_some();
         let about = About { redacted, ..about.clone() };
         let mut header = Header { format: FORMAT.to_owned(), about, ..Header::default() };
-        self.say(0, "", &mut header);
+        self.say(0, &mut String::new(), &mut header);
         for (question, answer) in self.record.answers() {
             let mut pair = (question.clone(), answer.clone());
             if let Some(redactor) = self.redactor.as_deref_mut() {
@@ -109,99 +119,103 @@ impl Writer<'_> {
     }
 
     fn name(&mut self, name: &str) -> String {
-        match self.redactor.as_deref_mut() {
-            None => name.to_owned(),
-            Some(redactor) => redactor.name(name),
-        }
+        self.names.of(name, self.redactor.as_deref_mut())
     }
 
     /// Gathers what the tree cannot say, of a node and all below.
-    fn say(&mut self, node: u32, path: &str, header: &mut Header) {
+    fn say(&mut self, node: u32, path: &mut String, header: &mut Header) {
         let said = self.record.said(node);
-        let shape = self.record.shape(node);
-        let key = || if path.is_empty() { "/".to_owned() } else { path.to_owned() };
+        let shape = self.tree.shape(node);
+        let key = || if path.is_empty() { "/".to_owned() } else { path.clone() };
         if let Some(Ok(names)) = said.list.as_deref() {
             let names: Vec<String> = names.iter().map(|name| self.name(name)).collect();
-            let same = shape == Shape::Folder && names == self.shown(node);
+            let same = shape == Shape::Folder && self.shown(node).eq(names.iter());
             header.lists.insert(key(), (!same).then_some(names));
         }
         let odd = odd(said, shape);
         if odd != OddText::default() {
             header.odd.insert(key(), odd);
         }
-        for (name, child) in self.sorted(node) {
-            self.say(child, &format!("{path}/{name}"), header);
+        let end = path.len();
+        for at in 0.. {
+            let Some(child) = self.tree.children(node).get(at).copied() else { break };
+            path.push('/');
+            path.push_str(self.names.shown(self.record.name(child)));
+            self.say(child, path, header);
+            path.truncate(end);
         }
-    }
-
-    /// Children by the names they get, in their order.
-    fn sorted(&mut self, node: u32) -> Vec<(String, u32)> {
-        let record = self.record;
-        let mut children: Vec<_> =
-            record.children(node).map(|(name, child)| (self.name(name), child)).collect();
-        children.sort();
-        children
     }
 
     /// Names that a folder of the tree will have.
-    fn shown(&mut self, node: u32) -> Vec<String> {
-        let children = self.sorted(node);
-        let shown = |&(_, child): &(String, u32)| self.record.shape(child) != Shape::Nothing;
-        children.into_iter().filter(shown).map(|(name, _)| name).collect()
+    fn shown(&self, node: u32) -> impl Iterator<Item = &str> {
+        let children = self.tree.children(node).iter();
+        let shown = children.filter(|&&child| self.tree.shape(child) != Shape::Nothing);
+        shown.map(|&child| self.names.shown(self.record.name(child)))
     }
 
-    fn folder(&mut self, node: u32, path: &str) -> io::Result<()> {
-        for (name, child) in self.sorted(node) {
-            let path = if path.is_empty() { name } else { format!("{path}/{name}") };
-            let said = self.record.said(child);
-            let mode = said.mode.as_deref().and_then(|mode| mode.as_ref().ok()).copied();
-            match self.record.shape(child) {
-                Shape::Nothing => {}
-                Shape::Link => self.link(&path, said)?,
-                Shape::File => self.content(child, &path, mode.unwrap_or(0o644))?,
-                Shape::Folder => {
-                    let mut header = entry(tar::EntryType::Directory, mode.unwrap_or(0o755));
-                    self.tar.append_data(&mut header, &path, io::empty())?;
-                    self.written.entries += 1;
-                    self.folder(child, &path)?;
-                }
+    fn folder(&mut self, node: u32, path: &mut String) -> io::Result<()> {
+        let (end, own_end) = (path.len(), self.own.len());
+        for at in 0.. {
+            let Some(child) = self.tree.children(node).get(at).copied() else { break };
+            let name = self.record.name(child);
+            if end > 0 {
+                path.push('/');
             }
+            path.push_str(self.names.shown(name));
+            self.own.push('/');
+            self.own.push_str(self.record.family().name(name));
+            self.node(child, path)?;
+            path.truncate(end);
+            self.own.truncate(own_end);
         }
         Ok(())
+    }
+
+    fn node(&mut self, node: u32, path: &mut String) -> io::Result<()> {
+        let said = self.record.said(node);
+        let mode = said.mode.as_deref().and_then(|mode| mode.as_ref().ok()).copied();
+        match self.tree.shape(node) {
+            Shape::Nothing => Ok(()),
+            Shape::Link => self.link(path, said),
+            Shape::File => self.content(said, path, mode.unwrap_or(0o644)),
+            Shape::Folder => {
+                self.count(0);
+                self.entries.folder(path, mode.unwrap_or(0o755))?;
+                self.folder(node, path)
+            }
+        }
     }
 
     fn link(&mut self, path: &str, said: &Said) -> io::Result<()> {
         let Some(Ok(target)) = said.link.as_deref() else { return Ok(()) };
         let parts: Vec<String> = target.split('/').map(|part| self.name(part)).collect();
-        let mut header = entry(tar::EntryType::Symlink, 0o777);
-        self.written.entries += 1;
-        self.tar.append_link(&mut header, path, parts.join("/"))
+        self.count(0);
+        self.entries.link(path, &parts.join("/"))
     }
 
-    fn content(&mut self, node: u32, path: &str, mode: u32) -> io::Result<()> {
-        let Some(Ok(kept)) = self.record.said(node).file.as_deref() else { return Ok(()) };
+    fn content(&mut self, said: &Said, path: &str, mode: u32) -> io::Result<()> {
+        let Some(Ok(kept)) = said.file.as_deref() else { return Ok(()) };
         let size = kept.content.bytes();
-        let reader = kept.content.open(self.record.arena())?;
-        match self.redactor.take() {
-            None => self.file(path, mode, size, &mut { reader }),
+        self.count(size);
+        let mut reader = kept.content.open(self.record.arena())?;
+        match self.redactor.as_deref_mut() {
+            None => self.entries.stream(path, mode, size, reader),
+            Some(redactor) if size > WHOLE => {
+                let pieces = redactor.pieces(&self.own, reader);
+                self.entries.stream(path, mode, size, pieces)
+            }
             Some(redactor) => {
-                let place = self.record.path(node);
-                let done = {
-                    let mut reader = redactor.reader(&place, size, reader)?;
-                    self.file(path, mode, size, &mut reader)
-                };
-                self.redactor = Some(redactor);
-                done
+                self.bytes.clear();
+                reader.read_to_end(&mut self.bytes)?;
+                redactor.content(&self.own, &mut self.bytes);
+                self.entries.file(path, mode, &self.bytes)
             }
         }
     }
 
-    fn file(&mut self, path: &str, mode: u32, size: u64, from: &mut dyn Read) -> io::Result<()> {
-        let mut header = entry(tar::EntryType::Regular, mode & 0o7777);
-        header.set_size(size);
+    fn count(&mut self, bytes: u64) {
         self.written.entries += 1;
-        self.written.bytes += size;
-        self.tar.append_data(&mut header, path, from)
+        self.written.bytes += bytes;
     }
 }
 
@@ -213,18 +227,6 @@ fn may_write(path: &Path, overwrite: Overwrite) -> io::Result<()> {
         // A link is none either: /dev/stdout is one.
         (Ok(_), Overwrite::Replace) => Err(io::Error::other("it is no plain file")),
     }
-}
-
-/// Nothing in an entry depends on when or by whom it was made.
-fn entry(kind: tar::EntryType, mode: u32) -> tar::Header {
-    let mut header = tar::Header::new_gnu();
-    header.set_entry_type(kind);
-    header.set_mode(mode & 0o7777);
-    header.set_mtime(0);
-    header.set_uid(0);
-    header.set_gid(0);
-    header.set_size(0);
-    header
 }
 
 /// What a node answers otherwise than its entry in the tree does.

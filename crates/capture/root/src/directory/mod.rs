@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Roots that are folders of the file system: the live machine, or a tree copied from one.
 
-mod folders;
+mod plain;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use machine::{Fact, Why};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use self::folders::{Folder, Folders};
+use self::plain::Plain;
 use crate::bounded::{Bounded, MOST};
 use crate::memory::parts;
 use crate::{OpenError, Question, Root, SMALL};
@@ -34,10 +33,8 @@ const RACES: usize = 8;
 pub struct DirRoot {
     top: OwnedFd,
     path: PathBuf,
-    /// Where the folder really is, without a slash at its end; empty for `/`.
-    prefix: String,
     opener: Opener,
-    folders: Folders,
+    plain: Plain,
 }
 
 /// How links are followed.
@@ -64,6 +61,27 @@ enum Last {
     Keep,
 }
 
+/// How far a walk came.
+struct Walk {
+    /// A path without links; nothing for the root's own folder.
+    at: String,
+    /// Bytes of it that were walked through, so that they are folders.
+    through: usize,
+    links: usize,
+}
+
+impl Walk {
+    /// Goes back to where a link starts from.
+    fn follow(&mut self, target: &str, above: usize) -> Result<(), Errno> {
+        self.links += 1;
+        if self.links > MAX_LINKS {
+            return Err(Errno::LOOP);
+        }
+        self.at.truncate(if target.starts_with('/') { 0 } else { above });
+        Ok(())
+    }
+}
+
 impl DirRoot {
     /// Opens a folder that holds `sys` or `proc`.
     ///
@@ -81,8 +99,7 @@ impl DirRoot {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let top = rustix::fs::open(path, flags, Mode::empty())
             .map_err(|errno| OpenError::Io { path: path.to_owned(), source: errno.into() })?;
-        let prefix = real_path(&top).unwrap_or_default().trim_end_matches('/').to_owned();
-        Ok(Self { top, path: path.to_owned(), prefix, opener, folders: Folders::default() })
+        Ok(Self { top, path: path.to_owned(), opener, plain: Plain::default() })
     }
 
     /// The folder.
@@ -91,92 +108,20 @@ impl DirRoot {
     }
 
     fn open_at(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let relative = match path.trim_start_matches('/') {
-            "" => ".",
-            relative => relative,
-        };
         // openat2 refuses flags that have no meaning beside O_PATH.
         let quiet = OFlags::NOCTTY | OFlags::NONBLOCK;
         let flags = if flags.contains(OFlags::PATH) { flags } else { flags | quiet };
         let flags = flags | OFlags::CLOEXEC;
         match self.opener {
-            Opener::Plain => rustix::fs::openat(&self.top, relative, flags, Mode::empty()),
-            Opener::InRoot => self.open_inside(path, relative, flags),
+            Opener::Plain => rustix::fs::openat(&self.top, relative(path), flags, Mode::empty()),
+            Opener::InRoot => self.open_in_root(relative(path), flags),
             Opener::Walk => {
                 let last = if flags.contains(OFlags::NOFOLLOW) { Last::Keep } else { Last::Follow };
                 let real = self.walk(path, last)?;
-                let real = if real.is_empty() { "." } else { &real };
-                rustix::fs::openat(&self.top, real, flags | OFlags::NOFOLLOW, Mode::empty())
+                let flags = flags | OFlags::NOFOLLOW;
+                rustix::fs::openat(&self.top, relative(&real), flags, Mode::empty())
             }
         }
-    }
-
-    /// Opens a file of a folder that is open already, unless it is a link.
-    fn open_inside(&self, path: &str, relative: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-        // Of a link, a folder or a mere place, these flags would open another thing.
-        let is_file = !flags.intersects(OFlags::PATH | OFlags::DIRECTORY);
-        if let Some((above, name)) = folders::split(path).filter(|_| is_file)
-            && let Some(folder) = self.folders.get(above)
-        {
-            let flags = flags | OFlags::NOFOLLOW;
-            let opened = rustix::fs::openat(&folder.fd, name, flags, Mode::empty());
-            if !matches!(opened, Err(Errno::LOOP)) {
-                return opened;
-            }
-        }
-        self.open_in_root(relative, flags)
-    }
-
-    /// A folder inside the root, kept open for what is asked of it next.
-    fn folder(&self, path: &str) -> Result<Arc<Folder>, Errno> {
-        if let Some(known) = self.folders.get(path) {
-            return Ok(known);
-        }
-        let folder = match folders::split(path) {
-            Some((above, name)) => {
-                self.folder(above)?.enter(name).or_else(|errno| match errno {
-                    // A link, or no folder.
-                    Errno::NOTDIR | Errno::LOOP => self.folder_by_path(path),
-                    errno => Err(errno),
-                })?
-            }
-            None => self.folder_by_path(path)?,
-        };
-        Ok(self.folders.keep(path, folder))
-    }
-
-    fn folder_by_path(&self, path: &str) -> Result<Folder, Errno> {
-        let fd = self.open_at(path, OFlags::PATH | OFlags::DIRECTORY)?;
-        let real = real_path(&fd).ok().and_then(|real| self.inside(&real).ok());
-        Ok(Folder { fd, real })
-    }
-
-    /// The path from this root of what is there by the kernel's word.
-    fn inside(&self, real: &str) -> Fact<String> {
-        if real == self.prefix {
-            return Ok("/".to_owned());
-        }
-        let inside = real.strip_prefix(&self.prefix).filter(|inside| inside.starts_with('/'));
-        inside
-            .map(str::to_owned)
-            .ok_or_else(|| Why::Failed(format!("{real} is not below the root")))
-    }
-
-    /// What a name in a folder is, the link itself where it is one.
-    fn entry(&self, above: &str, name: &str) -> Result<rustix::fs::Stat, Errno> {
-        rustix::fs::statat(&self.folder(above)?.fd, name, AtFlags::SYMLINK_NOFOLLOW)
-    }
-
-    /// Where a path is, if neither its folder nor its end need the kernel's word for it.
-    fn plain_place(&self, path: &str) -> Result<Option<String>, Errno> {
-        match self.folder(path) {
-            Ok(folder) => return Ok(folder.real.clone()),
-            Err(Errno::NOTDIR) => {}
-            Err(errno) => return Err(errno),
-        }
-        let Some((above, name)) = folders::split(path) else { return Ok(None) };
-        let is_link = is_link(&self.entry(above, name)?);
-        Ok(if is_link { None } else { self.folder(above)?.below(name) })
     }
 
     fn open_in_root(&self, relative: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
@@ -192,38 +137,58 @@ impl DirRoot {
         opened
     }
 
-    /// A path inside the folder without links, by reading each part.
+    /// A path inside the folder without links, by reading each part that is not known for none.
     fn walk(&self, path: &str, last: Last) -> Result<String, Errno> {
-        let mut pending: Vec<String> = parts(path).rev().map(str::to_owned).collect();
-        let mut done: Vec<String> = Vec::new();
-        let mut links = 0;
+        let (start, rest) = self.plain.start(path);
+        let mut walk = Walk { at: start.to_owned(), through: 0, links: 0 };
+        let mut pending: Vec<String> = parts(rest).rev().map(str::to_owned).collect();
         while let Some(name) = pending.pop() {
             if name == ".." {
-                done.pop();
+                self.climb(&mut walk)?;
                 continue;
             }
-            done.push(name);
+            let above = walk.at.len();
+            walk.at.push('/');
+            walk.at.push_str(&name);
             if pending.is_empty() && last == Last::Keep {
                 break;
             }
-            match rustix::fs::readlinkat(&self.top, done.join("/"), Vec::new()) {
-                Err(Errno::INVAL) => {}
+            if let Some(target) = self.target(&walk.at)? {
+                walk.follow(&target, above)?;
+                pending.extend(parts(&target).rev().map(str::to_owned));
+            }
+            walk.through = walk.through.max(above).min(walk.at.len());
+        }
+        Ok(if walk.at.is_empty() { "/".to_owned() } else { walk.at })
+    }
+
+    /// Where a link leads; none of what is there and no link.
+    fn target(&self, at: &str) -> Result<Option<String>, Errno> {
+        if self.plain.knows(at) {
+            return Ok(None);
+        }
+        match rustix::fs::readlinkat(&self.top, relative(at), Vec::new()) {
+            Ok(target) => target.into_string().map(Some).map_err(|_| Errno::NOENT),
+            Err(Errno::INVAL) => {
+                self.plain.keep(at);
+                Ok(None)
+            }
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Takes `..`, which leads nowhere from what is no folder or may not be searched.
+    fn climb(&self, walk: &mut Walk) -> Result<(), Errno> {
+        if walk.at.len() > walk.through {
+            let up = format!("{}/..", relative(&walk.at));
+            match rustix::fs::readlinkat(&self.top, up, Vec::new()) {
+                Ok(_) | Err(Errno::INVAL) => {}
                 Err(errno) => return Err(errno),
-                Ok(target) => {
-                    links += 1;
-                    let target = target.into_string().map_err(|_| Errno::NOENT)?;
-                    if links > MAX_LINKS {
-                        return Err(Errno::LOOP);
-                    }
-                    done.pop();
-                    if target.starts_with('/') {
-                        done.clear();
-                    }
-                    pending.extend(parts(&target).rev().map(str::to_owned));
-                }
             }
         }
-        Ok(done.join("/"))
+        walk.at.truncate(walk.at.rfind('/').unwrap_or(0));
+        walk.through = walk.through.min(walk.at.len());
+        Ok(())
     }
 
     /// A file that may be read.
@@ -302,66 +267,37 @@ impl Root for DirRoot {
     fn list(&self, path: &str) -> Fact<Vec<String>> {
         let fd = self.open_at(path, OFlags::RDONLY | OFlags::DIRECTORY).map_err(why)?;
         let mut names = Vec::new();
+        let is_plain = self.plain.knows(path);
         for entry in rustix::fs::Dir::new(fd).map_err(why)? {
             let entry = entry.map_err(why)?;
             let name = entry.file_name().to_str().unwrap_or_default();
-            if !matches!(name, "" | "." | "..") {
-                names.push(name.to_owned());
+            if matches!(name, "" | "." | "..") {
+                continue;
             }
+            if is_plain && entry.file_type() == FileType::Directory {
+                self.plain.keep(&format!("{path}/{name}"));
+            }
+            names.push(name.to_owned());
         }
         names.sort_unstable();
         Ok(names)
     }
 
     fn link(&self, path: &str) -> Fact<String> {
-        let target = match (self.opener, folders::split(path)) {
-            (Opener::Plain, _) => {
-                let relative = path.trim_start_matches('/');
-                rustix::fs::readlinkat(&self.top, relative, Vec::new())
-            }
-            (Opener::InRoot, Some((above, name))) => {
-                let folder = self.folder(above).map_err(why)?;
-                rustix::fs::readlinkat(&folder.fd, name, Vec::new())
-            }
-            _ => {
-                let fd = self.open_at(path, OFlags::PATH | OFlags::NOFOLLOW).map_err(why)?;
-                // Of an open file that is no link, an empty path says ENOENT.
-                rustix::fs::readlinkat(&fd, c"", Vec::new()).map_err(|errno| match errno {
-                    Errno::NOENT => Errno::INVAL,
-                    other => other,
-                })
-            }
-        };
-        let target = target.map_err(why)?;
+        let fd = self.open_at(path, OFlags::PATH | OFlags::NOFOLLOW).map_err(why)?;
+        // Of an open file that is no link, an empty path says ENOENT.
+        let target = rustix::fs::readlinkat(&fd, c"", Vec::new()).map_err(|errno| match errno {
+            Errno::NOENT => Why::NotSupported,
+            other => why(other),
+        })?;
         target.into_string().map_err(|_| Why::Unparsed("a link that is no UTF-8".to_owned()))
     }
 
     fn resolve(&self, path: &str) -> Fact<String> {
-        if self.opener == Opener::Walk {
-            let real = self.walk(path, Last::Follow).map_err(why)?;
-            self.open_at(&real, OFlags::PATH).map_err(why)?;
-            return Ok(format!("/{real}"));
-        }
-        if self.opener == Opener::InRoot
-            && let Some(real) = self.plain_place(path).map_err(why)?
-        {
-            return Ok(real);
-        }
-        let fd = self.open_at(path, OFlags::PATH).map_err(why)?;
-        let Ok(real) = real_path(&fd) else {
-            // No /proc to ask.
-            return Ok(format!("/{}", self.walk(path, Last::Follow).map_err(why)?));
-        };
-        self.inside(&real)
+        self.walk(path, Last::Follow).map_err(why)
     }
 
     fn mode(&self, path: &str) -> Fact<u32> {
-        if let (Opener::InRoot, Some((above, name))) = (self.opener, folders::split(path)) {
-            let entry = self.entry(above, name).map_err(why)?;
-            if !is_link(&entry) {
-                return Ok(entry.st_mode & 0o7777);
-            }
-        }
         let fd = self.open_at(path, OFlags::PATH).map_err(why)?;
         Ok(rustix::fs::fstat(&fd).map_err(why)?.st_mode & 0o7777)
     }
@@ -426,15 +362,12 @@ impl Root for LiveRoot {
     }
 }
 
-/// Where an open file is, with all links resolved, by the kernel's own word.
-fn real_path(fd: &OwnedFd) -> Fact<String> {
-    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
-    let target = rustix::fs::readlink(link, Vec::new()).map_err(why)?;
-    target.into_string().map_err(|_| Why::Unparsed("a path that is no UTF-8".to_owned()))
-}
-
-fn is_link(entry: &rustix::fs::Stat) -> bool {
-    FileType::from_raw_mode(entry.st_mode) == FileType::Symlink
+/// A path from the root's own folder.
+fn relative(path: &str) -> &str {
+    match path.trim_start_matches('/') {
+        "" => ".",
+        relative => relative,
+    }
 }
 
 fn why(errno: Errno) -> Why {
@@ -472,6 +405,8 @@ mod tests {
             .symlink("/sys/bus/1", "0")
             .symlink("/sys/absolute", "/sys/long")
             .symlink("/sys/out", "../../../../../../sys/long")
+            .symlink("/sys/round", "/sys/devices/pci0000:00/../../long")
+            .symlink("/sys/devices/up", "/sys/bus/1/..")
             .symlink("/sys/dangling", "nowhere")
             .symlink("/sys/loop", "loop")
             .symlink("/sys/passwd", "/etc/passwd");
@@ -508,12 +443,20 @@ mod tests {
             "/sys/bus/0/../pci0000:00/numa_node",
             "/../../sys/long",
             "/sys/long/below",
+            "/sys/round",
+            "/sys/round/..",
+            "/sys/long/../empty",
+            "/sys/devices/up",
+            "/sys/devices/up/pci0000:00/numa_node",
+            "/sys/devices/../none/../empty",
             "/none",
             "sys/empty",
             "/sys//bus/./1/",
         ];
+        // What was listed or resolved before must not change an answer.
+        let twice = paths.iter().chain(&paths);
         for root in &roots {
-            for path in paths {
+            for path in twice.clone() {
                 let name = format!("{path} by {:?}", root.opener);
                 assert_eq!(root.read(path), memory.read(path), "read {name}");
                 assert_eq!(root.list(path), memory.list(path), "list {name}");

@@ -76,8 +76,8 @@ impl MemoryRoot {
 
     fn write_folder(&self, index: u32, folder: &Path) -> io::Result<()> {
         let Entry::Folder { children, .. } = self.at(index) else { return Ok(()) };
-        for (name, &child) in children {
-            let path = folder.join(&**name);
+        for &(name, child) in children {
+            let path = folder.join(self.family.name(name));
             match self.at(child) {
                 Entry::Folder { .. } => {
                     fs::DirBuilder::new().mode(0o755).create(&path)?;

@@ -3,13 +3,14 @@
 
 mod files;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
 use machine::{Fact, Why};
 
 use crate::content::{Arena, Content};
+use crate::family::Family;
 use crate::{Question, Root, SMALL};
 
 /// As many links as Linux follows in one path (`MAXSYMLINKS`, include/linux/namei.h).
@@ -18,11 +19,11 @@ const MAX_LINKS: usize = 40;
 /// A tree in memory.
 #[derive(Debug, Clone)]
 pub struct MemoryRoot {
-    /// Folders name their children by index.
+    /// Folders hold their children as they came: the number of the name, and the index.
     entries: Vec<Entry>,
     /// The entry that is `/`: not the first where an archive holds several machines.
     top: u32,
-    names: HashSet<Arc<str>>,
+    family: Family,
     /// The literal path of the folder that was filled last, and its index: an archive brings the
     /// files of a folder one after another.
     last: Option<(String, u32)>,
@@ -37,7 +38,7 @@ pub struct MemoryRoot {
 #[derive(Debug, Clone)]
 enum Entry {
     File { content: Content, mode: u32 },
-    Folder { children: BTreeMap<Arc<str>, u32>, mode: u32 },
+    Folder { children: Vec<(u32, u32)>, mode: u32 },
     Link(Arc<str>),
     Refused(Why),
 }
@@ -77,7 +78,7 @@ impl Default for MemoryRoot {
         Self {
             entries: vec![Entry::folder()],
             top: 0,
-            names: HashSet::new(),
+            family: Family::default(),
             last: None,
             arena: Arena::default(),
             answers: BTreeMap::new(),
@@ -89,7 +90,7 @@ impl Default for MemoryRoot {
 
 impl Entry {
     fn folder() -> Self {
-        Self::Folder { children: BTreeMap::new(), mode: 0o755 }
+        Self::Folder { children: Vec::new(), mode: 0o755 }
     }
 }
 
@@ -213,8 +214,11 @@ impl MemoryRoot {
     /// Takes an entry at the top away.
     pub(crate) fn remove(&mut self, name: &str) {
         self.last = None;
+        let Some(index) = self.child(self.top, name) else { return };
         if let Some(Entry::Folder { children, .. }) = self.entries.get_mut(self.top as usize) {
-            children.remove(name);
+            children.retain(|(_, child)| *child != index);
+            let number = self.family.number(name);
+            self.family.remove(self.top, number);
         }
     }
 
@@ -262,18 +266,16 @@ impl MemoryRoot {
     }
 
     fn set(&mut self, index: u32, entry: Entry) {
-        if matches!(self.at(index), Entry::Folder { .. }) {
+        let old = std::mem::replace(&mut self.entries[index as usize], entry);
+        if let Entry::Folder { children, .. } = old {
+            children.iter().for_each(|(name, _)| self.family.remove(index, *name));
             // It may be the folder that was filled last, or one above it.
             self.last = None;
         }
-        self.entries[index as usize] = entry;
     }
 
     fn child(&self, folder: u32, name: &str) -> Option<u32> {
-        match self.at(folder) {
-            Entry::Folder { children, .. } => children.get(name).copied(),
-            _ => None,
-        }
+        self.family.child(folder, name)
     }
 
     /// The index of a child, made as a placeholder where it is missing.
@@ -282,23 +284,12 @@ impl MemoryRoot {
             return index;
         }
         let next = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-        let name = self.name(name);
-        let Entry::Folder { children, .. } = &mut self.entries[folder as usize] else {
+        let Some(Entry::Folder { children, .. }) = self.entries.get_mut(folder as usize) else {
             return folder;
         };
-        children.insert(name, next);
+        children.push((self.family.add(folder, name, next), next));
         self.entries.push(Entry::Refused(Why::Absent));
         next
-    }
-
-    /// A name, kept once: `topology/core_id` stands there a thousand times.
-    fn name(&mut self, name: &str) -> Arc<str> {
-        if let Some(known) = self.names.get(name) {
-            return Arc::clone(known);
-        }
-        let name: Arc<str> = name.into();
-        self.names.insert(Arc::clone(&name));
-        name
     }
 
     /// Walks a path as the kernel does: links are followed inside the tree, `..` stays below `/`.
@@ -343,10 +334,20 @@ impl MemoryRoot {
 
     fn step(&self, here: u32, name: &str) -> Fact<u32> {
         match self.at(here) {
-            Entry::Folder { children, .. } => children.get(name).copied().ok_or(Why::Absent),
+            Entry::Folder { .. } => self.child(here, name).ok_or(Why::Absent),
             Entry::Refused(why) => Err(why.clone()),
             _ => Err(Why::Absent),
         }
+    }
+
+    /// Names of the children that are there, sorted.
+    fn shown(&self, children: &[(u32, u32)]) -> Vec<String> {
+        let is_there = |child: u32| !matches!(self.at(child), Entry::Refused(Why::Absent));
+        let there = children.iter().filter(|(_, child)| is_there(*child));
+        let mut names: Vec<String> =
+            there.map(|(name, _)| self.family.name(*name).to_owned()).collect();
+        names.sort_unstable();
+        names
     }
 
     fn odd<T>(&self, index: u32, of: impl FnOnce(&Odd) -> Option<&T>) -> Option<&T> {
@@ -406,11 +407,7 @@ impl Root for MemoryRoot {
             return Err(Why::Absent);
         }
         match self.at(index) {
-            Entry::Folder { children, .. } => Ok(children
-                .iter()
-                .filter(|&(_, &child)| !matches!(self.at(child), Entry::Refused(Why::Absent)))
-                .map(|(name, _)| name.to_string())
-                .collect()),
+            Entry::Folder { children, .. } => Ok(self.shown(children)),
             Entry::Refused(why) => Err(why.clone()),
             _ => Err(Why::Absent),
         }

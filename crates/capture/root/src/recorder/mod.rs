@@ -15,13 +15,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use machine::{Fact, Why};
 
 pub use record::Record;
-pub(crate) use record::{Said, Shape};
+pub(crate) use record::{Said, Shape, Tree};
 
 use crate::memory::failed;
 use crate::{Question, Root, SMALL};
 
 /// Links followed in one path; more than Linux follows.
 const MAX_LINKS: usize = 40;
+
+/// An answer that was kept, or where it is to be.
+enum Known<T> {
+    Is(T),
+    Not(u32),
+}
 
 /// Passes every question to another root, and keeps the answers.
 pub struct Recorder<'a> {
@@ -57,10 +63,13 @@ impl<'a> Recorder<'a> {
     }
 
     fn place_within(&self, path: &str, links: usize) -> Fact<u32> {
-        if let Some(place) = self.record().place(path) {
+        let record = self.record();
+        if let Some(place) = record.place(path) {
             return place;
         }
-        let real = self.inner.resolve(path);
+        let shortened = record.shortened(path);
+        drop(record);
+        let real = self.inner.resolve(shortened.as_deref().unwrap_or(path));
         let place = match &real {
             Ok(real) => Ok(self.record().node(real)),
             Err(why) => Err(why.clone()),
@@ -131,45 +140,59 @@ impl<'a> Recorder<'a> {
         let is_link = self.record().is_link(spot);
         if is_link { self.place(path) } else { Ok(spot) }
     }
+
+    /// What is known of what a path names, or else where it is kept. One look at the record, where
+    /// its folder's place is known.
+    fn known<T>(&self, path: &str, of: impl Fn(&Record, u32) -> Option<T>) -> Fact<Known<T>> {
+        let mut record = self.record();
+        let spot = match record.target(path) {
+            Some(spot) => spot?,
+            None => {
+                drop(record);
+                let spot = self.target(path)?;
+                record = self.record();
+                spot
+            }
+        };
+        Ok(of(&record, spot).map_or(Known::Not(spot), Known::Is))
+    }
 }
 
 impl Root for Recorder<'_> {
     fn read(&self, path: &str) -> Fact<Vec<u8>> {
-        let spot = self.target(path)?;
-        if let Some(said) = self.record().file_head(spot, SMALL) {
-            return said;
-        }
+        let spot = match self.known(path, |record, spot| record.file_head(spot, SMALL))? {
+            Known::Is(said) => return said,
+            Known::Not(spot) => spot,
+        };
         let bytes = self.inner.read(path);
         self.keep_file(path, spot, bytes, SMALL)
     }
 
     fn read_with_mode(&self, path: &str) -> (Fact<Vec<u8>>, Fact<u32>) {
-        let spot = match self.target(path) {
-            Ok(spot) => spot,
+        let spot = match self.known(path, Record::file_with_mode) {
+            Ok(Known::Is(known)) => return known,
+            Ok(Known::Not(spot)) => spot,
             Err(why) => return (Err(why.clone()), Err(why)),
         };
-        if let Some(known) = self.record().file_with_mode(spot) {
-            return known;
-        }
         let (bytes, mode) = self.inner.read_with_mode(path);
         let mode = self.record().keep_mode(spot, mode);
         (self.keep_file(path, spot, bytes, SMALL), mode)
     }
 
     fn head(&self, path: &str, most: usize) -> Fact<Vec<u8>> {
-        let spot = self.target(path)?;
-        if let Some(said) = self.record().file_head(spot, most) {
-            return said;
-        }
+        let spot = match self.known(path, |record, spot| record.file_head(spot, most))? {
+            Known::Is(said) => return said,
+            Known::Not(spot) => spot,
+        };
         let bytes = self.inner.head(path, most);
         self.keep_file(path, spot, bytes, most)
     }
 
     fn stream(&self, path: &str) -> Fact<Box<dyn BufRead + '_>> {
-        let spot = self.target(path)?;
-        if let Some(said) = self.record().file_whole(spot) {
-            return said;
-        }
+        let spot = match self.known(path, Record::file_whole)? {
+            Known::Is(said) => return said,
+            Known::Not(spot) => spot,
+        };
         match self.inner.stream(path) {
             Ok(inner) => Ok(Box::new(tee::Tee::new(inner, &self.record, spot))),
             Err(why) => {
@@ -209,10 +232,10 @@ impl Root for Recorder<'_> {
     }
 
     fn mode(&self, path: &str) -> Fact<u32> {
-        let spot = self.target(path)?;
-        if let Some(said) = self.record().mode(spot) {
-            return said;
-        }
+        let spot = match self.known(path, Record::mode)? {
+            Known::Is(said) => return said,
+            Known::Not(spot) => spot,
+        };
         let mode = self.inner.mode(path);
         self.record().keep_mode(spot, mode)
     }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The answers that a recorder kept, by where things really are.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use machine::{Fact, Why};
 
+use super::split;
 use crate::content::{Arena, Content, Packer};
+use crate::family::Family;
 use crate::memory::{Broken, failed, parts};
 use crate::{Question, SMALL};
 
@@ -15,7 +18,7 @@ use crate::{Question, SMALL};
 #[derive(Debug)]
 pub struct Record {
     nodes: Vec<Node>,
-    names: HashSet<Arc<str>>,
+    family: Family,
     arena: Arena,
     /// What `resolve` said of a path, by the path as it was asked.
     places: HashMap<Box<str>, Fact<u32>>,
@@ -26,8 +29,10 @@ pub struct Record {
 #[derive(Debug)]
 struct Node {
     parent: u32,
-    name: Arc<str>,
-    children: BTreeMap<Arc<str>, u32>,
+    /// The number of its name.
+    name: u32,
+    /// In the order in which they were asked for.
+    children: Vec<u32>,
     said: Said,
 }
 
@@ -65,15 +70,60 @@ pub(crate) enum Shape {
     Nothing,
 }
 
+impl Said {
+    /// What a node is, by all that was said of it and of what is below.
+    fn shape(&self, holds_any: impl FnOnce() -> bool) -> Shape {
+        if self.is_link() {
+            Shape::Link
+        } else if matches!(self.file.as_deref(), Some(Ok(_))) {
+            Shape::File
+        } else if self.is_there || matches!(self.list.as_deref(), Some(Ok(_))) || holds_any() {
+            Shape::Folder
+        } else {
+            Shape::Nothing
+        }
+    }
+
+    fn is_link(&self) -> bool {
+        matches!(self.link.as_deref(), Some(Ok(_)))
+    }
+}
+
+/// The tree of a record.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    children: Vec<Vec<u32>>,
+    shapes: Vec<Shape>,
+}
+
+impl Tree {
+    /// What is in a folder, sorted by name.
+    pub(crate) fn children(&self, node: u32) -> &[u32] {
+        self.children.get(node as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// Sorts what is in each folder by what stands for the number of a name.
+    pub(crate) fn sort_by_name<'a>(&mut self, record: &Record, shown: impl Fn(u32) -> &'a str) {
+        for children in &mut self.children {
+            children.sort_by_key(|&child| shown(record.name(child)));
+        }
+    }
+
+    pub(crate) fn shape(&self, node: u32) -> Shape {
+        self.shapes.get(node as usize).copied().unwrap_or(Shape::Nothing)
+    }
+}
+
 impl Default for Record {
     fn default() -> Self {
-        let name: Arc<str> = "".into();
         let said = Said { is_there: true, ..Said::default() };
+        let mut family = Family::default();
+        let name = family.number("");
         Self {
-            nodes: vec![Node { parent: 0, name, children: BTreeMap::new(), said }],
-            names: HashSet::new(),
+            nodes: vec![Node { parent: 0, name, children: Vec::new(), said }],
+            family,
             arena: Arena::default(),
-            places: HashMap::new(),
+            places: HashMap::default(),
             answers: BTreeMap::new(),
         }
     }
@@ -103,29 +153,51 @@ impl Record {
         &self.arena
     }
 
-    pub(crate) fn children(&self, node: u32) -> impl Iterator<Item = (&str, u32)> {
-        self.nodes[node as usize].children.iter().map(|(name, &child)| (&**name, child))
+    /// The number of a node's name, the same for the same name.
+    pub(crate) fn name(&self, node: u32) -> u32 {
+        self.nodes[node as usize].name
     }
 
-    /// What a node is, by all that was said of it.
-    pub(crate) fn shape(&self, node: u32) -> Shape {
-        let said = self.said(node);
-        if matches!(said.link.as_deref(), Some(Ok(_))) {
-            Shape::Link
-        } else if matches!(said.file.as_deref(), Some(Ok(_))) {
-            Shape::File
-        } else if said.is_there
-            || matches!(said.list.as_deref(), Some(Ok(_)))
-            || self.children(node).any(|(_, child)| self.shape(child) != Shape::Nothing)
-        {
-            Shape::Folder
-        } else {
-            Shape::Nothing
+    pub(crate) fn family(&self) -> &Family {
+        &self.family
+    }
+
+    /// The tree that was recorded, as it is now.
+    pub(crate) fn tree(&self) -> Tree {
+        let sorted = |node: &Node| {
+            let mut children = node.children.clone();
+            children.sort_unstable_by_key(|&child| self.family.name(self.name(child)));
+            children
+        };
+        let children: Vec<Vec<u32>> = self.nodes.iter().map(sorted).collect();
+        let mut shapes = vec![Shape::Nothing; self.nodes.len()];
+        // A child comes after its folder.
+        for (node, own) in self.nodes.iter().enumerate().rev() {
+            let holds = |child: &u32| shapes[*child as usize] != Shape::Nothing;
+            shapes[node] = own.said.shape(|| own.children.iter().any(holds));
         }
+        Tree { children, shapes }
+    }
+
+    /// What a path names, where its folder's place is known and no link stands there.
+    pub(super) fn target(&mut self, path: &str) -> Option<Fact<u32>> {
+        let (above, name) = split(path)?;
+        let spot = match self.places.get(above)? {
+            Ok(above) => self.child(*above, name),
+            Err(why) => return Some(Err(why.clone())),
+        };
+        (!self.is_link(spot)).then_some(Ok(spot))
     }
 
     pub(super) fn place(&self, path: &str) -> Option<Fact<u32>> {
         self.places.get(path).cloned()
+    }
+
+    /// A path with its folder's own path in place of how it was asked, where that is known.
+    pub(super) fn shortened(&self, path: &str) -> Option<String> {
+        let (above, name) = split(path)?;
+        let above = *self.places.get(above)?.as_ref().ok()?;
+        Some(format!("{}/{name}", self.path(above).trim_end_matches('/')))
     }
 
     pub(super) fn keep_place(&mut self, path: &str, place: Fact<u32>) -> Fact<u32> {
@@ -141,21 +213,14 @@ impl Record {
     }
 
     pub(super) fn child(&mut self, node: u32, name: &str) -> u32 {
-        if let Some(&child) = self.nodes[node as usize].children.get(name) {
+        if let Some(child) = self.family.child(node, name) {
             return child;
         }
-        let name = match self.names.get(name) {
-            Some(known) => Arc::clone(known),
-            None => {
-                let name: Arc<str> = name.into();
-                self.names.insert(Arc::clone(&name));
-                name
-            }
-        };
         let child = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        self.nodes[node as usize].children.insert(Arc::clone(&name), child);
+        let name = self.family.add(node, name, child);
+        self.nodes[node as usize].children.push(child);
         let said = Said::default();
-        self.nodes.push(Node { parent: node, name, children: BTreeMap::new(), said });
+        self.nodes.push(Node { parent: node, name, children: Vec::new(), said });
         child
     }
 
@@ -164,7 +229,7 @@ impl Record {
         let mut names = Vec::new();
         while node != 0 {
             let at = &self.nodes[node as usize];
-            names.push(&*at.name);
+            names.push(self.family.name(at.name));
             node = at.parent;
         }
         names.reverse();
@@ -176,7 +241,7 @@ impl Record {
     }
 
     pub(super) fn is_link(&self, node: u32) -> bool {
-        matches!(self.said(node).link.as_deref(), Some(Ok(_)))
+        self.said(node).is_link()
     }
 
     /// The first `most` bytes of a file, where they are known.
@@ -264,14 +329,10 @@ impl Record {
         if let Some(said) = self.list(node) {
             return said;
         }
-        let kept = names.as_ref().map_err(Why::clone).map(|names| {
-            names
-                .iter()
-                .map(|name| {
-                    self.names.get(name.as_str()).cloned().unwrap_or_else(|| name.as_str().into())
-                })
-                .collect()
-        });
+        let kept = names
+            .as_ref()
+            .map_err(Why::clone)
+            .map(|names| names.iter().map(|name| self.family.shared(name)).collect());
         self.said_mut(node).list = Some(Box::new(kept));
         names
     }

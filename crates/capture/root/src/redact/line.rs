@@ -86,6 +86,9 @@ fn is_network_kind(name: &[u8]) -> bool {
 pub(super) fn mounts(bytes: &mut [u8], map: &mut Map, known: &Known) {
     for word in bytes.split_mut(u8::is_ascii_whitespace) {
         source(word, map);
+        for path in word.split_mut(|byte| matches!(byte, b',' | b':' | b'=')) {
+            home(path, map);
+        }
         // control groups have a `name=` too, which is no secret: `name=systemd`
         let is_ceph = word.windows(7).any(|part| part == b"secret=");
         for option in word.split_mut(|&byte| byte == b',') {
@@ -99,6 +102,25 @@ pub(super) fn mounts(bytes: &mut [u8], map: &mut Map, known: &Known) {
         }
     }
     scan(bytes, Form::Addresses, map, known);
+}
+
+/// Folders of people, by the parts before what is theirs.
+const HOMES: [&[u8]; 6] =
+    [b"/home/", b"/Users/", b"/root/", b"/run/user/", b"/run/media/", b"/media/"];
+
+/// `/home/alice/work`, `/run/media/alice/BACKUP`: names of people, and what they call their folders.
+/// Below `/run/user/UID` the names are those of programs.
+fn home(path: &mut [u8], map: &mut Map) {
+    let Some(before) = HOMES.iter().find(|before| path.starts_with(before)) else { return };
+    let most = if *before == b"/run/user/" { 1 } else { usize::MAX };
+    let (_, theirs) = path.split_at_mut(before.len());
+    // `/media/cdrom` is no person's.
+    if *before == b"/media/" && !theirs.contains(&b'/') {
+        return;
+    }
+    for part in theirs.split_mut(|&byte| byte == b'/').take(most) {
+        whole(part, |name| map.text(name));
+    }
 }
 
 /// What is mounted, where another host has it.
@@ -194,6 +216,34 @@ mod tests {
                 "lowerdir=/var/a:/var/b,upperdir=/var/c",
                 "overlay / overlay",
                 "/share /e cifs",
+            ],
+        );
+    }
+
+    #[test]
+    fn people_are_not_told_by_where_things_are_mounted() {
+        hides(
+            mounts,
+            "/dev/sdb1 /home/alice/client-x ext4 rw 0 0\n\
+             /dev/sdc1 /run/media/bob/BACKUP\\0402024 vfat rw,uid=1000 0 0\n\
+             tmpfs /run/user/4711/gvfs tmpfs rw 0 0\n\
+             /dev/sdd1 /media/carol/stick vfat rw 0 0\n\
+             /dev/sr0 /media/cdrom iso9660 ro 0 0\n\
+             macfs /Users/dave hfs rw 0 0\n\
+             /dev/sde1 /root/takeover ext4 rw 0 0\n\
+             overlay /x overlay rw,lowerdir=/home/erin/lower:/var/b,upperdir=/home/erin/up 0 0\n\
+             /dev/sdf1 /home ext4 rw 0 0\n",
+            &[
+                "alice", "client-x", "bob", "BACKUP", "4711", "carol", "stick", "dave", "takeover",
+                "erin",
+            ],
+            &[
+                "/dev/sdb1 /home/",
+                " /run/user/",
+                "/gvfs tmpfs",
+                "/media/cdrom",
+                ":/var/b,upperdir=/home/",
+                "/dev/sdf1 /home ext4",
             ],
         );
     }

@@ -23,7 +23,7 @@ use std::io::{self, BufRead, Read};
 
 use machine::{Fact, Why};
 
-use crate::recorder::Shape;
+use crate::recorder::{Shape, Tree};
 use crate::{Question, Record};
 use known::Known;
 use map::Map;
@@ -34,7 +34,7 @@ use place::Role;
 const LEARN: usize = 64 << 10;
 
 /// Files up to this size are replaced in one piece.
-const WHOLE: u64 = 4 << 20;
+pub(crate) const WHOLE: u64 = 4 << 20;
 
 /// Replaces what tells one machine from another of its kind.
 #[derive(Debug)]
@@ -69,8 +69,8 @@ impl Redactor {
     }
 
     /// Learns the secrets that a record holds.
-    pub(crate) fn learn(&mut self, record: &Record) {
-        self.learn_below(record, 0, &mut String::new());
+    pub(crate) fn learn(&mut self, record: &Record, tree: &Tree) {
+        self.learn_below(record, tree, 0, &mut String::new());
         for (question, answer) in record.answers() {
             if let (Question::NvmeIdentify(_), Ok(hex)) = (question, answer) {
                 binary::learn_identify(hex, &mut self.known, &mut self.map);
@@ -78,8 +78,8 @@ impl Redactor {
         }
     }
 
-    fn learn_below(&mut self, record: &Record, node: u32, path: &mut String) {
-        if record.shape(node) == Shape::File
+    fn learn_below(&mut self, record: &Record, tree: &Tree, node: u32, path: &mut String) {
+        if tree.shape(node) == Shape::File
             && let Some(Ok(kept)) = record.said(node).file.as_deref()
             && place::teaches(path)
             && let Ok(bytes) = kept.content.head(record.arena(), LEARN)
@@ -87,10 +87,10 @@ impl Redactor {
             self.learn_file(path, &bytes);
         }
         let end = path.len();
-        for (name, child) in record.children(node) {
+        for &child in tree.children(node) {
             path.push('/');
-            path.push_str(name);
-            self.learn_below(record, child, path);
+            path.push_str(record.family().name(record.name(child)));
+            self.learn_below(record, tree, child, path);
             path.truncate(end);
         }
     }
@@ -133,20 +133,13 @@ impl Redactor {
         place::redact(path, bytes, &mut self.map, &self.known);
     }
 
-    /// A file's content as it is read; `size` bytes long, as the original.
-    pub(crate) fn reader<'a>(
+    /// The content of a large file as it is read, of the same length.
+    pub(crate) fn pieces<'a>(
         &'a mut self,
         path: &str,
-        size: u64,
-        mut from: Box<dyn BufRead + 'a>,
-    ) -> io::Result<Box<dyn Read + 'a>> {
-        if size > WHOLE {
-            return Ok(Box::new(stream::Pieces::new(self, path, from)));
-        }
-        let mut bytes = Vec::new();
-        from.read_to_end(&mut bytes)?;
-        self.content(path, &mut bytes);
-        Ok(Box::new(io::Cursor::new(bytes)))
+        from: Box<dyn BufRead + 'a>,
+    ) -> impl Read + 'a {
+        stream::Pieces::new(self, path, from)
     }
 
     /// A question's device name and the answer.

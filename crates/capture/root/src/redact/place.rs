@@ -84,7 +84,7 @@ pub(super) fn role(path: &str) -> Role {
         "DMI" => Role::DmiTable,
         "raw" if folder.contains("/dmi/entries/") => Role::DmiTable,
         "MSDM" | "SLIC" => Role::AcpiKey,
-        "mounts" | "mountinfo" | "mountstats" => Role::Mounts,
+        "mounts" | "mountinfo" | "mountstats" | "swaps" | "backing_file" => Role::Mounts,
         "cgroup" | "cpuset" if folder.starts_with("/proc/") => Role::ControlGroups,
         "cmdline" | "bootconfig" if folder == "/proc" => Role::CommandLine,
         "uevent" | "traddr" | "host_traddr" | "src_addr" => Role::Addresses,

@@ -303,6 +303,9 @@ pub struct Nic {
     /// `xps_cpus` of every queue is what its interrupt uses; else empty.
     #[serde(default = "yes")]
     pub xps: bool,
+    /// How many queues further on the interrupt is that `xps_cpus` follows: 0 is a queue's own.
+    #[serde(default)]
+    pub xps_shift: u32,
     /// RDMA devices: name of the first; the others count up.
     #[serde(default)]
     pub rdma: Option<String>,

@@ -2,14 +2,14 @@
 //! Facts about CPUs: numbering, splitting, threads, features.
 
 use machine::{Fact, Machine, Why};
+use setting::Evidence;
 
 use super::{Answer, known, switch};
 use crate::context::Context;
-use crate::{layout, words};
+use crate::{layout, lines, words};
 
-const TOPOLOGY: &str = "/sys/devices/system/cpu/cpu*/topology";
-const NODES: &str = "/sys/devices/system/node/node*/cpulist";
-const CPUINFO: &str = "/proc/cpuinfo";
+/// Where packages, dies and threads are told.
+const CPUS: &str = "/sys/devices/system/cpu";
 
 /// Answers a fact about CPUs.
 pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
@@ -18,7 +18,7 @@ pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
         "numbering" => numbering(machine),
         "siblings" => {
             let word = machine.siblings().to_string();
-            Answer::machine(threads(machine, word.clone()), TOPOLOGY, word)
+            Answer::machine(threads(machine, word.clone()), siblings(machine), word)
         }
         "sub-numa" => sub_numa(machine),
         "node-interleaving" => interleaving(machine),
@@ -39,22 +39,46 @@ fn threads(machine: &Machine, value: String) -> Fact<String> {
 
 fn numbering(machine: &Machine) -> Answer {
     let numbering = machine.numbering();
-    Answer::machine(threads(machine, numbering.kind.to_string()), TOPOLOGY, numbering.why)
+    let value = threads(machine, numbering.kind.to_string());
+    Answer::machine(value, or_online(lines::numbering(machine)), numbering.why)
+}
+
+/// The threads of the first core.
+fn siblings(machine: &Machine) -> Vec<Evidence> {
+    let first = machine.cpus.threads.iter().find(|thread| thread.online);
+    let threads = first.map(|thread| {
+        let folder = format!("{CPUS}/cpu{}/topology", thread.cpu);
+        Evidence::file(format!("{folder}/core_cpus_list"))
+            .or(format!("{folder}/thread_siblings_list"))
+    });
+    or_online(threads.into_iter().collect())
+}
+
+/// The lines; where there are none, those CPUs that there are.
+fn or_online(lines: Vec<Evidence>) -> Vec<Evidence> {
+    if lines.is_empty() { vec![Evidence::file(format!("{CPUS}/online"))] } else { lines }
+}
+
+/// What tells how packages are split: the CPUs of each node, and the first CPU of each package.
+fn split(machine: &Machine) -> Vec<Evidence> {
+    let nodes = machine.nodes.iter().map(|node| node.id).take(8);
+    or_online(nodes.map(lines::node_cpus).chain(lines::packages(machine)).collect())
 }
 
 fn sub_numa(machine: &Machine) -> Answer {
     let (word, reason) = layout::sub_numa(machine);
-    Answer::machine(known(word), NODES, reason)
+    Answer::machine(known(word), split(machine), reason)
 }
 
 fn interleaving(machine: &Machine) -> Answer {
     let (word, reason) = layout::interleaving(machine);
-    Answer::machine(known(word), NODES, reason)
+    Answer::machine(known(word), split(machine), reason)
 }
 
 fn smt(context: &Context<'_>) -> Answer {
     let smt = &context.machine.cpus.smt;
-    let path = "/sys/devices/system/cpu/smt/control";
+    let mut evidence = vec![Evidence::file(format!("{CPUS}/smt/control"))];
+    evidence.extend(siblings(context.machine));
     let value = match (smt.threads_per_core, smt.state.as_str()) {
         (0, _) => Err(Why::Absent),
         (2.., _) => Ok("on"),
@@ -63,6 +87,10 @@ fn smt(context: &Context<'_>) -> Answer {
         // of a server part that always has it, on bare metal, is the second certain enough.
         (_, "notsupported") if has_hidden_threads(context) => Ok("off (firmware)"),
         (_, "notsupported") => Ok("not supported"),
+        // Without the control, threads that the kernel had switched off would be offline.
+        (1, "") if has_hidden_threads(context) && context.machine.cpus.offline.is_empty() => {
+            Ok("off (firmware)")
+        }
         _ => Err(Why::NotSupported),
     };
     let reason = format!(
@@ -70,7 +98,7 @@ fn smt(context: &Context<'_>) -> Answer {
         words::count(count(smt.threads_per_core), "thread"),
         smt.state
     );
-    Answer::machine(value.map(str::to_owned), path, reason)
+    Answer::machine(value.map(str::to_owned), evidence, reason)
 }
 
 fn count(number: u32) -> usize {
@@ -87,13 +115,17 @@ fn has_hidden_threads(context: &Context<'_>) -> bool {
 fn active_cores(machine: &Machine) -> Answer {
     let cpus = &machine.cpus;
     let (online, offline) = (cpus.online.len(), cpus.offline.len());
+    // Second threads that SMT control took offline are no cores.
+    let siblings = matches!(cpus.smt.state.as_str(), "off" | "forceoff") && offline <= online;
     let value = match (online, offline) {
         (0, _) => Err(Why::Absent),
         (_, 0) => Ok("all".to_owned()),
-        _ => Ok(format!("{online} of {} CPUs", online + offline)),
+        _ if siblings => Ok("all".to_owned()),
+        _ => Ok(format!("{online} of {} CPUs (os)", online + offline)),
     };
-    let reason = "CPUs that the kernel knows of; cores that firmware hides leave no sign";
-    Answer::machine(value, "/sys/devices/system/cpu/offline", reason)
+    // Cores that firmware hides leave no sign; `offline` names those too that were never there.
+    let reason = "CPUs that are on; cores that firmware hides leave no sign";
+    Answer::machine(value, vec![Evidence::file(format!("{CPUS}/online"))], reason)
 }
 
 /// A CPU feature flag, unknown where no flags could be read.
@@ -102,14 +134,22 @@ fn flag(machine: &Machine, name: &str, words: &str) -> Answer {
     let has = flags.iter().any(|flag| flag == name);
     let value = if flags.is_empty() { Err(Why::Absent) } else { Ok(switch(has)) };
     let there = if has { "is there" } else { "is missing" };
-    Answer::machine(value, CPUINFO, format!("CPU flag {words} {there}"))
+    Answer::machine(value, vec![flags_line(name)], format!("CPU flag {words} {there}"))
+}
+
+/// The flags of the first CPU, from the flag on where it is there.
+fn flags_line(name: &str) -> Evidence {
+    Evidence::line("/proc/cpuinfo", format!(" {name} "))
 }
 
 fn virtualization(machine: &Machine) -> Answer {
     match machine.host.cpu_vendor.as_deref() {
         Ok("GenuineIntel") => flag(machine, "vmx", "vmx"),
         Ok("AuthenticAMD" | "HygonGenuine") => flag(machine, "svm", "svm"),
-        _ => Answer::machine(Err(Why::NotSupported), CPUINFO, "only x86 tells by a flag"),
+        _ => {
+            let evidence = vec![Evidence::file("/proc/cpuinfo")];
+            Answer::machine(Err(Why::NotSupported), evidence, "only x86 tells by a flag")
+        }
     }
 }
 
@@ -129,5 +169,6 @@ fn x2apic(context: &Context<'_>) -> Answer {
         None
     };
     let reason = "by the CPU flag x2apic, nox2apic on the command line and APIC ids above 254";
-    Answer::machine(known(word), CPUINFO, reason)
+    let evidence = vec![flags_line("x2apic"), Evidence::file("/proc/cmdline")];
+    Answer::machine(known(word), evidence, reason)
 }

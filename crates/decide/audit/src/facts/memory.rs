@@ -2,13 +2,13 @@
 //! Facts about memory modules.
 
 use machine::{Dimm, Why};
+use setting::{Evidence, Part, Span};
 use units::Bytes;
 
 use super::Answer;
 use crate::context::Context;
+use crate::lines;
 use crate::rules::memory_population::{self, Population};
-
-const MODULES: &str = "/sys/firmware/dmi/tables/DMI";
 
 /// Answers a fact about memory.
 pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
@@ -40,17 +40,28 @@ fn speed(dimms: &[Dimm]) -> Answer {
         (_, None) => Ok("rated".to_owned()),
         (_, Some((now, rated))) => Ok(format!("slowed to {now} MT/s of {rated}")),
     };
-    Answer::machine(value, MODULES, format!("{known} modules tell their speed"))
+    Answer::machine(value, modules(dimms), format!("{known} modules tell their speed"))
+}
+
+/// The first modules as the firmware lists them.
+fn modules(dimms: &[Dimm]) -> Vec<Evidence> {
+    if dimms.is_empty() {
+        return vec![Evidence::new("/sys/firmware/dmi/tables/DMI", Part::Bytes(Span::new(0, 4)))];
+    }
+    let line = |dimm: &Dimm| lines::module(dimm).meaning(format!("{} {}", dimm.locator, dimm.size));
+    dimms.iter().take(4).map(line).collect()
 }
 
 fn population(context: &Context<'_>) -> Answer {
+    let nodes = context.machine.nodes.iter().take(8).map(|node| lines::node_memory(node.id));
+    let evidence: Vec<_> = nodes.chain(modules(&context.machine.dimms)).collect();
     match memory_population::judge(context) {
         Population::Unknown(why) => {
-            Answer::machine(Err(why), MODULES, "no module or node tells its memory")
+            Answer::machine(Err(why), evidence, "no module or node tells its memory")
         }
-        Population::Even => Answer::machine(Ok("even".to_owned()), MODULES, "alike on every node"),
+        Population::Even => Answer::machine(Ok("even".to_owned()), evidence, "alike on every node"),
         Population::Uneven { reason, .. } => {
-            Answer::machine(Ok("uneven".to_owned()), MODULES, reason)
+            Answer::machine(Ok("uneven".to_owned()), evidence, reason)
         }
     }
 }

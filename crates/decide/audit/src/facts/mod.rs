@@ -12,7 +12,7 @@ mod power;
 pub(crate) use memory::slowed;
 
 use machine::{Fact, Why};
-use setting::Observation;
+use setting::{Evidence, Observation};
 
 use crate::context::Context;
 
@@ -21,24 +21,21 @@ use crate::context::Context;
 pub(crate) struct Answer {
     device: Option<String>,
     value: Fact<String>,
-    path: String,
-    content: String,
+    /// Why it is that, in words.
+    reason: String,
+    evidence: Vec<Evidence>,
 }
 
 impl Answer {
-    /// An answer about the machine, concluded from `path`, with the reason in words.
-    fn machine(value: Fact<String>, path: &str, reason: impl Into<String>) -> Self {
-        Self { device: None, value, path: path.to_owned(), content: reason.into() }
+    /// An answer about the machine, concluded from `evidence`, with the reason in words.
+    fn machine(value: Fact<String>, evidence: Vec<Evidence>, reason: impl Into<String>) -> Self {
+        Self { device: None, value, reason: reason.into(), evidence }
     }
 
-    /// An answer about one device.
-    fn device(
-        device: impl Into<String>,
-        value: Fact<String>,
-        path: impl Into<String>,
-        reason: impl Into<String>,
-    ) -> Self {
-        Self { device: Some(device.into()), value, path: path.into(), content: reason.into() }
+    /// An answer about one device, whose value is its reason.
+    fn device(device: impl Into<String>, value: Fact<String>, evidence: Vec<Evidence>) -> Self {
+        let reason = value.as_ref().map_or_else(crate::words::unknown, Clone::clone);
+        Self { device: Some(device.into()), value, reason, evidence }
     }
 }
 
@@ -52,8 +49,8 @@ pub(crate) fn observe(context: &Context<'_>) -> Vec<Observation> {
                 setting: entry.id.clone(),
                 device: answer.device,
                 value: answer.value,
-                path: answer.path,
-                content: answer.content,
+                reason: answer.reason,
+                evidence: answer.evidence,
             });
         }
     }
@@ -100,7 +97,9 @@ mod tests {
             assert!(!answers.is_empty(), "{name} says nothing");
             for answer in answers {
                 assert_eq!(answer.device.is_none(), *scope == Scope::Machine, "{name}");
-                assert!(!answer.path.is_empty(), "{name} names no file");
+                let real = |line: &Evidence| !line.path.contains(['*', '{', '}']);
+                assert!(answer.evidence.iter().all(real), "{name}: {answer:?}");
+                assert!(!answer.evidence.is_empty(), "{name} names no file");
             }
         }
         assert_eq!(answer(&context, "no-such-fact"), None);

@@ -2,10 +2,12 @@
 //! Facts about network ports.
 
 use machine::{Fact, Nic, Why};
+use setting::Evidence;
 
 use super::{Answer, switch};
 use crate::context::Context;
 use crate::devices;
+use crate::lines;
 use crate::rules::{mtu_path, nic_irq, rps, xps};
 
 /// What is asked of one device.
@@ -13,40 +15,62 @@ type Ask = fn(&Context<'_>, &Nic) -> Fact<String>;
 
 /// Answers a fact about network ports.
 pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
-    let (ask, source): (Ask, &str) = match fact {
-        "nic-irqs" => (nic_irq::summary, "/proc/irq/*/smp_affinity_list"),
-        "rps" => (rps::summary, "queues/rx-*/rps_cpus"),
-        "xps" => (xps::summary, "queues/tx-*/xps_cpus"),
-        "combined-channels" => (|_, nic| channels(nic), "ethtool -l"),
-        "rx-ring" => (|_, nic| ring(nic, |rings| rings.rx), "ethtool -g"),
-        "tx-ring" => (|_, nic| ring(nic, |rings| rings.tx), "ethtool -g"),
-        "adaptive-rx" => (|_, nic| adaptive(nic), "ethtool -c"),
-        "rx-usecs" => (|_, nic| usecs(nic), "ethtool -c"),
-        "pause" => (|_, nic| pause(nic), "ethtool -a"),
-        "gro" => (|_, nic| feature(nic, "rx-gro"), "ethtool -k"),
-        "lro" => (|_, nic| feature(nic, "rx-lro"), "ethtool -k"),
-        "tso" => (|_, nic| feature(nic, "tx-tcp-segmentation"), "ethtool -k"),
-        "ntuple" => (|_, nic| feature(nic, "rx-ntuple-filter"), "ethtool -k"),
-        "mtu" => (|_, nic| nic.mtu.as_ref().map(ToString::to_string).map_err(Clone::clone), "mtu"),
-        "mtu-path" => (mtu_path::summary, "mtu"),
+    let ask: Ask = match fact {
+        "nic-irqs" => nic_irq::summary,
+        "rps" => rps::summary,
+        "xps" => xps::summary,
+        "combined-channels" => |_, nic| channels(nic),
+        "rx-ring" => |_, nic| ring(nic, |rings| rings.rx),
+        "tx-ring" => |_, nic| ring(nic, |rings| rings.tx),
+        "adaptive-rx" => |_, nic| adaptive(nic),
+        "rx-usecs" => |_, nic| usecs(nic),
+        "pause" => |_, nic| pause(nic),
+        "gro" => |_, nic| feature(nic, "rx-gro"),
+        "lro" => |_, nic| feature(nic, "rx-lro"),
+        "tso" => |_, nic| feature(nic, "tx-tcp-segmentation"),
+        "ntuple" => |_, nic| feature(nic, "rx-ntuple-filter"),
+        "mtu" => |_, nic| nic.mtu.as_ref().map(ToString::to_string).map_err(Clone::clone),
+        "mtu-path" => mtu_path::summary,
         _ => return None,
     };
     let ports = context.machine.nics.iter().filter(|nic| devices::is_port(nic));
-    let answers = ports.map(|nic| {
-        let value = ask(context, nic);
-        let reason = value.as_ref().map_or_else(crate::words::unknown, Clone::clone);
-        Answer::device(&nic.name, value, path(source, &nic.name), reason)
-    });
+    let answers =
+        ports.map(|nic| Answer::device(&nic.name, ask(context, nic), evidence(context, fact, nic)));
     Some(answers.collect())
 }
 
-/// A file of the port's folder, the file itself, or the question that ethtool puts.
-fn path(source: &str, name: &str) -> String {
-    match source {
-        _ if source.starts_with('/') => source.to_owned(),
-        _ if source.starts_with("ethtool") => format!("{source} {name}"),
-        _ => format!("/sys/class/net/{name}/{source}"),
-    }
+/// The files behind a fact, the first few of each kind, or the question that ethtool puts.
+fn evidence(context: &Context<'_>, fact: &str, nic: &Nic) -> Vec<Evidence> {
+    let name = nic.name.as_str();
+    let lines = match fact {
+        "nic-irqs" => irqs(context, nic),
+        "rps" => queues(name, "rx", "rps_cpus", nic.rx_queues.iter().map(|queue| queue.number)),
+        "xps" => queues(name, "tx", "xps_cpus", nic.tx_queues.iter().map(|queue| queue.number)),
+        "combined-channels" => vec![lines::ethtool("-l", name)],
+        "rx-ring" | "tx-ring" => vec![lines::ethtool("-g", name)],
+        "adaptive-rx" | "rx-usecs" => vec![lines::ethtool("-c", name)],
+        "pause" => vec![lines::ethtool("-a", name)],
+        "gro" => vec![lines::feature("rx-gro", name)],
+        "lro" => vec![lines::feature("rx-lro", name)],
+        "tso" => vec![lines::feature("tx-tcp-segmentation", name)],
+        "ntuple" => vec![lines::feature("rx-ntuple-filter", name)],
+        "mtu-path" => {
+            let above = nic.upper.iter().chain(&nic.master);
+            std::iter::once(&nic.name).chain(above).map(|name| lines::port(name, "mtu")).collect()
+        }
+        _ => Vec::new(),
+    };
+    if lines.is_empty() { vec![lines::port(name, "mtu")] } else { lines }
+}
+
+fn irqs(context: &Context<'_>, nic: &Nic) -> Vec<Evidence> {
+    let irqs = nic.function.into_iter().flat_map(|function| context.movable_irqs(function));
+    irqs.take(4).map(|irq| lines::irq(irq.number, "smp_affinity")).collect()
+}
+
+fn queues(name: &str, way: &str, file: &str, numbers: impl Iterator<Item = u32>) -> Vec<Evidence> {
+    let line = |number| lines::port(name, &format!("queues/{way}-{number}/{file}"));
+    numbers.take(4).map(line).collect()
 }
 
 fn channels(nic: &Nic) -> Fact<String> {
@@ -70,7 +94,8 @@ fn usecs(nic: &Nic) -> Fact<String> {
 }
 
 fn pause(nic: &Nic) -> Fact<String> {
-    let word = match nic.pause.as_ref().map_err(Clone::clone)? {
+    let pause = nic.pause.as_ref().map_err(Clone::clone)?;
+    let word = match (pause.receive, pause.transmit) {
         (true, true) => "on",
         (true, false) => "rx",
         (false, true) => "tx",

@@ -13,6 +13,7 @@ use units::PciAddress;
 use crate::context::Context;
 use crate::devices::{Role, role};
 use crate::draft::Draft;
+use crate::lines;
 use crate::words;
 
 /// Findings: one a switch.
@@ -60,8 +61,11 @@ fn judge(context: &Context<'_>, switch: PciAddress, below: &[&Function]) -> Opti
         .values("on", "off")
         .because(because);
     for port in ports.iter().take(6) {
-        let path = format!("/sys/bus/pci/devices/{}/config", port.address);
-        draft = draft.evidence(path, "ACSCtl ReqRedir+ CmpltRedir+");
+        let Ok(Some(redirects)) = &port.config.acs_redirect else { continue };
+        let sign = |on| if on { '+' } else { '-' };
+        let (requests, completions) = (sign(redirects.requests), sign(redirects.completions));
+        let text = format!("ACSCtl ReqRedir{requests} CmpltRedir{completions}");
+        draft = draft.evidence(lines::acs(port.address).meaning(text));
     }
     // Bits 2 and 3 of ACS control: request and completion redirect.
     let line = |port: &&Function| format!("setpci -s {} ECAP_ACS+6.w=0000:000c", port.address);
@@ -69,5 +73,5 @@ fn judge(context: &Context<'_>, switch: PciAddress, below: &[&Function]) -> Opti
 }
 
 fn redirects(port: &Function) -> bool {
-    matches!(port.config.acs_redirect, Ok(Some((true, _) | (_, true))))
+    matches!(&port.config.acs_redirect, Ok(Some(redirects)) if redirects.any())
 }

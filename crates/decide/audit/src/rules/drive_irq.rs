@@ -54,12 +54,14 @@ fn judge(context: &Context<'_>, function: PciAddress, drives: &[&Drive]) -> Opti
         words::count(irqs.len(), "queue interrupt"),
     );
     let because = format!(
-        "the controller {function} hangs on node {node} (CPUs {local}), its completions are \
-         handled on CPUs {cpus}"
+        "the controller {function} hangs on node {node} ({}), its completions are \
+         handled on {}",
+        words::some_cpus(local),
+        words::some_cpus(cpus)
     );
     let mut draft = Draft::new("drive-irq-placement", severity, title)
         .about_all(drives.iter().map(|drive| drive.name.clone()))
-        .values(format!("CPUs {cpus}"), wanted.to_string())
+        .values(words::cpus(cpus), wanted.to_string())
         .because(because)
         .on_node(context, Some(function), node);
     for (irq, _) in far.iter().take(4) {

@@ -11,6 +11,7 @@ use units::NodeId;
 use crate::context::Context;
 use crate::devices::is_integrated;
 use crate::draft::Draft;
+use crate::lines;
 use crate::words;
 
 const ID: &str = "misleading-firmware";
@@ -60,8 +61,7 @@ fn no_nodes(context: &Context<'_>) -> Option<Draft> {
         .values(format!("-1 for {silent} of {}", functions.len()), "a node for each root complex")
         .because(because);
     for function in functions.iter().filter(|function| is_nowhere(context, function)).take(4) {
-        draft =
-            draft.evidence(format!("/sys/bus/pci/devices/{}/numa_node", function.address), "-1");
+        draft = draft.evidence(lines::function(function.address, "numa_node"));
     }
     Some(draft)
 }
@@ -76,20 +76,21 @@ fn overlapping(context: &Context<'_>) -> Option<Draft> {
         };
         let both = node.cpus.and(&other.cpus);
         let because = format!(
-            "CPUs {both} belong to node {} and to node {}: one of them is wrong, and so is every rule on places that uses them",
-            node.id, other.id
+            "firmware puts {} on node {} and on node {}: one of them is wrong, and so is all that is said of places by it",
+            words::cpus(&both),
+            node.id,
+            other.id
         );
-        let path = |id: NodeId| format!("/sys/devices/system/node/node{id}/cpulist");
         return Some(
             Draft::new(
                 ID,
                 Severity::Medium,
-                format!("nodes {} and {} share CPUs {both}", node.id, other.id),
+                format!("nodes {} and {} share {}", node.id, other.id, words::cpus(&both)),
             )
-            .values(format!("CPUs {both} on two nodes"), "each CPU on one node")
+            .values(format!("{} on two nodes", words::cpus(&both)), "each CPU on one node")
             .because(because)
-            .evidence(path(node.id), node.cpus.to_string())
-            .evidence(path(other.id), other.cpus.to_string()),
+            .evidence(lines::node_cpus(node.id))
+            .evidence(lines::node_cpus(other.id)),
         );
     }
     None
@@ -139,9 +140,7 @@ fn split(context: &Context<'_>, functions: &[&Function]) -> Draft {
     .values(words::numbers("node", &nodes), "one node")
     .because(because);
     for function in functions {
-        let node = function.node.map_or_else(|| "-1".to_owned(), |node| node.to_string());
-        draft =
-            draft.evidence(format!("/sys/bus/pci/devices/{}/numa_node", function.address), node);
+        draft = draft.evidence(lines::function(function.address, "numa_node"));
     }
     draft
 }
@@ -169,10 +168,9 @@ fn moved(context: &Context<'_>, function: &Function) -> Option<Draft> {
     .values(format!("node {node}"), format!("node {above}, or the other way round"))
     .confidence(Confidence::Likely)
     .because(because);
-    let path = |at| format!("/sys/bus/pci/devices/{at}/numa_node");
     Some(
         draft
-            .evidence(path(function.address), node.to_string())
-            .evidence(path(bridge.address), above.to_string()),
+            .evidence(lines::function(function.address, "numa_node"))
+            .evidence(lines::function(bridge.address, "numa_node")),
     )
 }

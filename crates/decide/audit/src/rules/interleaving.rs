@@ -9,6 +9,7 @@ use setting::{Confidence, Severity};
 use crate::context::Context;
 use crate::draft::Draft;
 use crate::layout;
+use crate::lines;
 use crate::words;
 
 /// One finding for the machine.
@@ -27,7 +28,7 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
         (Err(_), _) => Confidence::Likely,
     };
     let cpus = nodes.values().next().map(ToString::to_string).unwrap_or_default();
-    let node = nodes.keys().next().map_or(0, |node| node.0);
+    let node = nodes.keys().next().copied().unwrap_or(units::NodeId(0));
     let because = format!(
         "{} share node {node} (CPUs {cpus}): memory alternates between packages line by line, so \
          that half of all accesses and of all transfers by devices cross the link between them",
@@ -41,12 +42,8 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     .confidence(confidence)
     .values("on", "off")
     .because(because)
-    .evidence(format!("/sys/devices/system/node/node{node}/cpulist"), cpus);
-    for (package, cpus) in packages.iter().take(8) {
-        if let Some(first) = cpus.first() {
-            let path = format!("/sys/devices/system/cpu/cpu{first}/topology/physical_package_id");
-            draft = draft.evidence(path, package.to_string());
-        }
-    }
+    .evidence(lines::node_cpus(node));
+    let firsts = packages.values().take(8).filter_map(units::CpuSet::first);
+    draft = draft.evidences(firsts.map(lines::package));
     vec![draft.change([])]
 }

@@ -4,11 +4,12 @@
 //! Not flagged: guests, machines with one node, machines without a fast port, and the balanced goal.
 
 use machine::Irq;
-use setting::{Confidence, Goal, Severity};
+use setting::{Confidence, Evidence, Goal, Severity};
 
 use crate::context::Context;
 use crate::devices;
 use crate::draft::Draft;
+use crate::lines;
 use crate::words;
 
 /// One finding for the machine.
@@ -37,7 +38,7 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
 fn draft(context: &Context<'_>, names: &[String], pinned: &[&Irq]) -> Draft {
     let severity = if pinned.is_empty() { Severity::Low } else { Severity::Medium };
     let nics = words::names(names);
-    let title = format!("irqbalance runs and moves the interrupts of {nics}");
+    let title = format!("irqbalance runs and may move the interrupts of {nics}");
     let because = if pinned.is_empty() {
         format!("it looks at load every ten seconds and may put the queues of {nics} on any node")
     } else {
@@ -50,7 +51,7 @@ fn draft(context: &Context<'_>, names: &[String], pinned: &[&Irq]) -> Draft {
         .confidence(Confidence::Likely)
         .values("running", "stopped")
         .because(because)
-        .evidence("/proc/*/comm", "irqbalance")
+        .evidences(lines::service(context.machine, "irqbalance"))
         .change([
             "systemctl stop irqbalance".to_owned(),
             "systemctl disable irqbalance".to_owned(),
@@ -58,11 +59,7 @@ fn draft(context: &Context<'_>, names: &[String], pinned: &[&Irq]) -> Draft {
     let services = &context.machine.host.services;
     let service = services.iter().find(|service| service.name == "irqbalance");
     if let Some((file, text)) = service.and_then(|service| service.configuration.as_ref()) {
-        draft = draft.evidence(file, text);
+        draft = draft.evidences(text.lines().map(|line| Evidence::line(file, line)));
     }
-    for irq in pinned.iter().take(4) {
-        let cpus = irq.affinity.as_ref().map(ToString::to_string).unwrap_or_default();
-        draft = draft.evidence(format!("/proc/irq/{}/smp_affinity_list", irq.number), cpus);
-    }
-    draft
+    draft.evidences(pinned.iter().take(4).map(|irq| lines::irq(irq.number, "smp_affinity")))
 }

@@ -5,7 +5,7 @@
 //! when the isolated CPU itself does I/O; interrupts that never fired there and may go elsewhere.
 
 use machine::{Irq, Managed};
-use setting::{Confidence, Goal, Severity};
+use setting::{Confidence, Evidence, Goal, Severity};
 use units::{Cpu, CpuSet};
 
 use crate::context::Context;
@@ -67,11 +67,20 @@ fn draft(context: &Context<'_>, irqs: &[&Irq], isolated: &CpuSet) -> Draft {
         .confidence(confidence)
         .values(format!("on CPUs {isolated}"), housekeeping.to_string())
         .because(because)
-        .evidence("/sys/devices/system/cpu/isolated", context.machine.cpus.isolated.to_string());
+        .evidence(Evidence::file("/sys/devices/system/cpu/isolated"));
     for irq in irqs.iter().take(6) {
         draft = draft.aimed(context, irq);
     }
-    let line =
-        |irq: &&Irq| format!("echo {housekeeping} > /proc/irq/{}/smp_affinity_list", irq.number);
+    let line = |irq: &&Irq| {
+        let cpus = near(context, irq, isolated).unwrap_or_else(|| housekeeping.clone());
+        format!("echo {cpus} > /proc/irq/{}/smp_affinity_list", irq.number)
+    };
     draft.change(irqs.iter().map(line))
+}
+
+/// CPUs near the interrupt's device that are not set apart: no other rule shall move it again.
+fn near(context: &Context<'_>, irq: &Irq, isolated: &CpuSet) -> Option<CpuSet> {
+    let function = context.devices.function(irq.source.as_ref()?.function?)?;
+    let near = context.places.near(function.node?)?.minus(isolated);
+    (!near.is_empty()).then_some(near)
 }

@@ -7,6 +7,7 @@ use units::Bytes;
 
 use crate::context::Context;
 use crate::draft::Draft;
+use crate::lines;
 use crate::words;
 
 /// One note for the machine.
@@ -33,11 +34,7 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     .values(ids, "named in every memory policy")
     .because(because);
     for node in nodes.iter().take(8) {
-        draft = draft.evidence(format!("/sys/devices/system/node/node{}/cpulist", node.id), "");
-        if let Ok(memory) = &node.memory {
-            let (path, content) = words::meminfo(node.id, *memory);
-            draft = draft.evidence(path, content);
-        }
+        draft = draft.evidence(lines::node_cpus(node.id)).evidence(lines::node_memory(node.id));
     }
     vec![draft]
 }

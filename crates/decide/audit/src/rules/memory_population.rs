@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 
 use machine::{Dimm, Machine, Why};
-use setting::{Confidence, Severity};
+use setting::{Confidence, Evidence, Severity};
 use units::{Bytes, NodeId};
 
 use crate::context::Context;
 use crate::draft::Draft;
-use crate::words;
+use crate::lines;
 
 /// What the memory of a machine looks like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,12 +22,7 @@ pub(crate) enum Population {
     /// Alike on every node and channel.
     Even,
     /// Not alike, and how.
-    Uneven {
-        reason: String,
-        severity: Severity,
-        evidence: Vec<(String, String)>,
-        confidence: Confidence,
-    },
+    Uneven { reason: String, severity: Severity, evidence: Vec<Evidence>, confidence: Confidence },
 }
 
 /// Looks at nodes first, then at channels.
@@ -57,17 +52,15 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     let because = format!(
         "{reason}: transfers that land on the poorer part share fewer channels or cross to another node"
     );
-    let mut draft = Draft::new(
+    let draft = Draft::new(
         "memory-population",
         severity,
         format!("memory is unevenly populated: {reason}"),
     )
     .confidence(confidence)
     .values(reason, "the same modules on every channel of every node")
-    .because(because);
-    for (path, content) in evidence {
-        draft = draft.evidence(path, content);
-    }
+    .because(because)
+    .evidences(evidence);
     vec![draft]
 }
 
@@ -90,11 +83,10 @@ fn uneven_nodes(nodes: &[(NodeId, Bytes)]) -> Option<Population> {
         return None;
     }
     let severity = if *least == Bytes(0) { Severity::High } else { Severity::Medium };
-    let line = |(node, memory): &(NodeId, Bytes)| words::meminfo(*node, *memory);
     Some(Population::Uneven {
         reason: format!("node {poor} has {least}, node {rich} has {most}"),
         severity,
-        evidence: nodes.iter().take(8).map(line).collect(),
+        evidence: nodes.iter().take(8).map(|(node, _)| lines::node_memory(*node)).collect(),
         confidence: Confidence::Sure,
     })
 }
@@ -117,10 +109,8 @@ fn uneven_modules(dimms: &[Dimm]) -> Option<Population> {
     };
     // Half the channels are half the bandwidth; one of eight is one eighth.
     let severity = if empty * 2 >= total { Severity::High } else { Severity::Medium };
-    let line = |(name, size): (&String, &u64)| {
-        ("/sys/firmware/dmi/tables/DMI".to_owned(), format!("{name}: {}", Bytes(*size)))
-    };
-    let evidence = channels.iter().map(line).take(12).collect();
+    let line = |dimm: &Dimm| lines::module(dimm).meaning(format!("{}: {}", dimm.bank, dimm.size));
+    let evidence = dimms.iter().map(line).take(12).collect();
     Some(Population::Uneven { reason, severity, evidence, confidence: Confidence::Likely })
 }
 

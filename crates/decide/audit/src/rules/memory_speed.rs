@@ -11,6 +11,7 @@ use units::Bytes;
 use crate::context::Context;
 use crate::draft::Draft;
 use crate::facts::slowed;
+use crate::lines;
 use crate::words;
 
 /// One finding for the machine.
@@ -42,7 +43,7 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     for dimm in slow.iter().take(4) {
         let text =
             format!("{}: Configured Memory Speed: {now} MT/s, Speed: {rated} MT/s", dimm.locator);
-        draft = draft.evidence("/sys/firmware/dmi/tables/DMI", text);
+        draft = draft.evidence(lines::module(dimm).meaning(text));
     }
     vec![draft]
 }

@@ -6,6 +6,7 @@
 //! person's own entry can narrow it.
 
 pub(crate) mod acs_redirect;
+pub(crate) mod clock_limit;
 pub(crate) mod command_line;
 pub(crate) mod drive_irq;
 pub(crate) mod drive_spread;
@@ -29,6 +30,7 @@ pub(crate) mod queues;
 pub(crate) mod rps;
 pub(crate) mod spread;
 pub(crate) mod sub_numa;
+pub(crate) mod uncore;
 pub(crate) mod vectors;
 pub(crate) mod xps;
 
@@ -49,6 +51,7 @@ const RULES: &[(&str, Rule)] = &[
     ("irqbalance", irqbalance::drafts),
     ("isolated-cpu-interrupts", isolated::drafts),
     ("madt-core-enumeration", numbering::drafts),
+    ("max-frequency", clock_limit::drafts),
     ("memory-only-nodes", memory_nodes::drafts),
     ("memory-population", memory_population::drafts),
     ("memory-speed", memory_speed::drafts),
@@ -65,6 +68,7 @@ const RULES: &[(&str, Rule)] = &[
     ("queue-count", queues::drafts),
     ("rps-placement", rps::drafts),
     ("sub-numa-cluster", sub_numa::drafts),
+    ("uncore-max-frequency", uncore::drafts),
     ("vector-exhaustion", vectors::drafts),
     ("xps-placement", xps::drafts),
 ];

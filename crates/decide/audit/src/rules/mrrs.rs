@@ -10,6 +10,7 @@ use units::BitRate;
 use crate::context::Context;
 use crate::devices::{self, Role, role};
 use crate::draft::Draft;
+use crate::lines;
 
 /// From this line rate on, makers of cards advise the largest reads.
 const FASTEST: BitRate = BitRate(100_000_000_000);
@@ -61,10 +62,7 @@ fn judge(context: &Context<'_>, function: &Function) -> Option<Draft> {
         .about(context.devices.label(address))
         .values(now.to_string(), wanted.to_string())
         .because(because)
-        .evidence(
-            format!("/sys/bus/pci/devices/{address}/config"),
-            format!("DevCtl MaxReadReq {now}"),
-        );
+        .evidence(lines::express(address, 8, 2).meaning(format!("DevCtl MaxReadReq {now}")));
     let bits = if wanted == MOST { "5000" } else { "2000" };
     Some(draft.change([format!("setpci -s {address} CAP_EXP+8.w={bits}:7000")]))
 }

@@ -9,6 +9,7 @@ use setting::{Confidence, Severity};
 
 use crate::context::Context;
 use crate::draft::Draft;
+use crate::lines;
 use crate::words;
 
 /// Findings: one a stacked device.
@@ -57,7 +58,7 @@ fn judge(context: &Context<'_>, upper: &Nic) -> Option<Draft> {
         differ.iter().map(|(nic, below)| format!("{} ({below})", nic.name)).collect();
     let title = format!("{}: MTU {mtu}, but {} below it", upper.name, words::names(&names));
     let because = because(severity, upper, mtu);
-    let mut draft = Draft::new("mtu-path", severity, title)
+    let draft = Draft::new("mtu-path", severity, title)
         .about(&upper.name)
         .about_all(differ.iter().map(|(nic, _)| nic.name.clone()))
         .confidence(if severity == Severity::Medium {
@@ -67,10 +68,8 @@ fn judge(context: &Context<'_>, upper: &Nic) -> Option<Draft> {
         })
         .values(format!("{mtu} over {first}"), "one MTU all the way")
         .because(because)
-        .evidence(format!("/sys/class/net/{}/mtu", upper.name), mtu.to_string());
-    for (nic, below) in differ.iter().take(6) {
-        draft = draft.evidence(format!("/sys/class/net/{}/mtu", nic.name), below.to_string());
-    }
+        .evidence(lines::port(&upper.name, "mtu"))
+        .evidences(differ.iter().take(6).map(|(nic, _)| lines::port(&nic.name, "mtu")));
     Some(draft)
 }
 

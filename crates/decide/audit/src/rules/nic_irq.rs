@@ -11,6 +11,7 @@ use units::{BitRate, CpuSet, NodeId};
 use crate::context::Context;
 use crate::devices;
 use crate::draft::Draft;
+use crate::lines;
 use crate::words;
 
 /// A port's movable interrupts against its node.
@@ -79,7 +80,7 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
     let draft = Draft::new("nic-irq-placement", severity, title)
         .about(&nic.name)
         .confidence(confidence)
-        .values(format!("CPUs {cpus}"), wanted.to_string())
+        .values(words::cpus(&cpus), wanted.to_string())
         .because(because(context, nic, &placement))
         .change(by_hand(context, nic, &placement));
     Some(evidence(context, draft, nic, &placement))
@@ -103,15 +104,17 @@ fn because(context: &Context<'_>, nic: &Nic, placement: &Placement<'_>) -> Strin
         elsewhere = elsewhere.or(&cpus.minus(&placement.local));
     }
     let nodes = context.places.nodes_of(&elsewhere);
+    let (queues, cores) = (placement.all.len(), placement.wanted.len());
     let mut text = format!(
-        "{} hangs on node {} (CPUs {}); what arrives is handled on {} (CPUs {elsewhere}), so that \
-         every packet crosses to another node's cache and memory",
+        "{} hangs on node {} ({}); what arrives {}is handled on {} ({}), so that \
+         each of those packets crosses to another node's cache and memory",
         nic.name,
         placement.node,
-        placement.local,
+        words::some_cpus(&placement.local),
+        if placement.far.len() < queues { "on these queues " } else { "" },
         words::numbers("node", nodes),
+        words::some_cpus(&elsewhere),
     );
-    let (queues, cores) = (placement.all.len(), placement.wanted.len());
     if queues > cores {
         text.push_str(&format!(
             "; with {queues} queues for {cores} near cores, fewer queues (ethtool -L) would do"
@@ -143,10 +146,7 @@ fn by_hand(context: &Context<'_>, nic: &Nic, placement: &Placement<'_>) -> Vec<S
 
 fn evidence(context: &Context<'_>, draft: Draft, nic: &Nic, placement: &Placement<'_>) -> Draft {
     let node = placement.node;
-    let mut draft = draft.on_node(context, nic.function, node).evidence(
-        format!("/sys/devices/system/node/node{node}/cpulist"),
-        placement.local.to_string(),
-    );
+    let mut draft = draft.on_node(context, nic.function, node).evidence(lines::node_cpus(node));
     for (irq, _) in placement.far.iter().take(6) {
         draft = draft.aimed(context, irq);
     }

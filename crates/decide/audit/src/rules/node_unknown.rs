@@ -11,6 +11,7 @@ use super::firmware;
 use crate::context::Context;
 use crate::devices::{Role, is_held, is_integrated, role};
 use crate::draft::Draft;
+use crate::lines;
 
 const ID: &str = "device-node-unknown";
 
@@ -46,7 +47,7 @@ fn draft(context: &Context<'_>, unknown: &[&Function]) -> Draft {
              person can place work near",
         );
     for function in unknown.iter().take(8) {
-        draft = draft.evidence(path(function), "-1");
+        draft = draft.evidence(lines::function(function.address, "numa_node"));
     }
     draft
 }
@@ -63,15 +64,8 @@ fn untold(context: &Context<'_>, function: &Function) -> Draft {
         .confidence(Confidence::Likely)
         .values("-1", node)
         .because(because)
-        .evidence(path(function), "-1")
-        .evidence(
-            format!("/sys/bus/pci/devices/{}/local_cpulist", function.address),
-            function.local_cpus.to_string(),
-        )
-}
-
-fn path(function: &Function) -> String {
-    format!("/sys/bus/pci/devices/{}/numa_node", function.address)
+        .evidence(lines::function(function.address, "numa_node"))
+        .evidence(lines::local_cpus(function.address))
 }
 
 /// Drives and ports; the chipset's own SATA and network functions are slow and on no node's side.

@@ -5,10 +5,11 @@
 //! machine with one domain leaves it undecided.
 
 use machine::NumberingKind;
-use setting::{Confidence, Goal, Severity};
+use setting::{Confidence, Evidence, Goal, Severity};
 
 use crate::context::Context;
 use crate::draft::Draft;
+use crate::lines;
 use crate::words;
 
 /// One finding for the machine.
@@ -39,13 +40,9 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     .confidence(Confidence::Likely)
     .values("round-robin", "linear")
     .because(because);
-    for (node, cpus) in context.places.nodes().iter().take(8) {
-        draft = draft
-            .evidence(format!("/sys/devices/system/node/node{node}/cpulist"), cpus.to_string());
-    }
-    if let Some((_, path)) = pinned {
-        draft = draft.evidence(path, pinned_text(context));
-    }
+    draft = draft
+        .evidences(lines::numbering(context.machine))
+        .evidences(pinned.map(|(_, path)| Evidence::file(path)));
     vec![draft.change([])]
 }
 
@@ -73,24 +70,11 @@ fn signs(context: &Context<'_>) -> Option<(String, &'static str)> {
     None
 }
 
-fn pinned_text(context: &Context<'_>) -> String {
-    let cpus = &context.machine.cpus;
-    let set = if cpus.isolated.is_empty() { &cpus.nohz_full } else { &cpus.isolated };
-    set.to_string()
-}
-
 /// `node 0 has CPUs 0,2,4,6, node 1 has CPUs 1,3,5,7`.
 fn example(context: &Context<'_>) -> String {
     let nodes = context.places.nodes();
     let part = |(node, cpus): (&units::NodeId, &units::CpuSet)| {
-        format!("node {node} has CPUs {}", first(cpus))
+        format!("node {node} has CPUs {}", words::first_cpus(cpus))
     };
     nodes.iter().take(2).map(part).collect::<Vec<_>>().join(", ")
-}
-
-/// The first four, and a sign that there are more.
-fn first(cpus: &units::CpuSet) -> String {
-    let shown: Vec<String> = cpus.iter().take(4).map(|cpu| cpu.to_string()).collect();
-    let more = if cpus.len() > 4 { ",…" } else { "" };
-    format!("{}{more}", shown.join(","))
 }

@@ -7,6 +7,7 @@ use setting::Severity;
 use crate::context::Context;
 use crate::devices::{Role, is_held, role};
 use crate::draft::Draft;
+use crate::lines;
 
 /// Findings: one a function, alike ones grouped.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
@@ -81,9 +82,10 @@ fn evidence(context: &Context<'_>, draft: Draft, function: &Function, above: &Fu
     for function in [function, above] {
         let config = &function.config;
         if let (Ok(now), Ok(best)) = (&config.mps, &config.mps_supported) {
-            let text = format!("DevCtl MaxPayload {now}, DevCap MaxPayload {best}");
-            draft =
-                draft.evidence(format!("/sys/bus/pci/devices/{}/config", function.address), text);
+            let at = function.address;
+            let control = lines::express(at, 8, 2).meaning(format!("DevCtl MaxPayload {now}"));
+            let can = lines::express(at, 4, 4).meaning(format!("DevCap MaxPayload {best}"));
+            draft = draft.evidence(control).evidence(can);
         }
     }
     draft

@@ -7,12 +7,13 @@
 //! network port behind it cannot reach its line rate through it.
 
 use machine::{Fact, Function, Link, LinkSide, Nic, NicKind, PortKind, Why};
-use setting::{Confidence, Owner, Severity};
+use setting::{Confidence, Evidence, Owner, Severity};
 use units::{ByteRate, PciAddress, Transfers};
 
 use crate::context::Context;
 use crate::devices::{Role, is_integrated, role};
 use crate::draft::Draft;
+use crate::lines;
 
 /// A speed and a width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,46 +272,25 @@ fn base(
     severity: Severity,
     title: String,
 ) -> Draft {
-    let folder = format!("/sys/bus/pci/devices/{}", function.address);
     let mut draft = Draft::new("pcie-link", severity, title)
         .about(context.devices.label(function.address))
-        .evidence(format!("{folder}/current_link_speed"), speed(&link.speed))
-        .evidence(format!("{folder}/current_link_width"), width(&link.width));
+        .evidences(lines::link_now(function));
     draft = bests(draft, function, &link.own);
     let port = link.port.and_then(|port| context.devices.function(port));
     if let (Some(port), Some(above)) = (port, &link.above) {
         draft = bests(draft, port, above);
     }
-    let at = function.address;
-    match &function.slot {
-        Some(slot) => draft.evidence(
-            format!("/sys/bus/pci/slots/{slot}/address"),
-            format!("{:04x}:{:02x}:{:02x}", at.domain, at.bus, at.device),
-        ),
-        None => draft,
-    }
+    let slot = |slot: &String| Evidence::file(format!("/sys/bus/pci/slots/{slot}/address"));
+    draft.evidences(function.slot.as_ref().map(slot))
 }
 
-/// What one end could do: from its capability where config space was readable, which some kernels
-/// know better than their own files (a speed newer than they are is `Unknown` there).
+/// What one end could do.
 fn bests(draft: Draft, function: &Function, side: &LinkSide) -> Draft {
-    let folder = format!("/sys/bus/pci/devices/{}", function.address);
-    if let (Ok(_), Some(best)) = (&function.config.mps_supported, pace(side)) {
-        return draft.evidence(format!("{folder}/config"), format!("LnkCap {best}"));
+    let at = function.address;
+    if let (true, Some(best)) = (lines::has_registers(function), pace(side)) {
+        return draft.evidence(lines::express(at, 0x0c, 4).meaning(format!("LnkCap {best}")));
     }
     draft
-        .evidence(format!("{folder}/max_link_speed"), speed(&side.speed))
-        .evidence(format!("{folder}/max_link_width"), width(&side.width))
-}
-
-/// As the kernel writes it: `16.0 GT/s PCIe`.
-fn speed(speed: &Fact<Transfers>) -> String {
-    match speed {
-        Ok(speed) => format!("{:.1} GT/s PCIe", speed.gts()),
-        Err(why) => crate::words::unknown(why),
-    }
-}
-
-fn width(width: &Fact<u8>) -> String {
-    width.as_ref().map_or_else(crate::words::unknown, ToString::to_string)
+        .evidence(lines::function(at, "max_link_speed"))
+        .evidence(lines::function(at, "max_link_width"))
 }

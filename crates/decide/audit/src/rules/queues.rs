@@ -5,11 +5,12 @@
 //! network port is measured against the cores of its own node, and only where it could have more.
 
 use machine::{Drive, Nic, NicKind};
-use setting::{Confidence, Owner, Severity};
+use setting::{Confidence, Evidence, Owner, Severity};
 
 use crate::context::Context;
 use crate::devices;
 use crate::draft::Draft;
+use crate::lines;
 use crate::words;
 
 const ID: &str = "queue-count";
@@ -62,10 +63,7 @@ fn of_drive(context: &Context<'_>, drive: &Drive) -> Option<Draft> {
     .owner(Owner::Device)
     .values(queues.to_string(), format!("{node} or more"))
     .because(because)
-    .evidence(
-        format!("/sys/class/nvme/{controller}/queue_count"),
-        queues.saturating_add(1).to_string(),
-    );
+    .evidence(Evidence::file(format!("/sys/class/nvme/{controller}/queue_count")));
     Some(draft)
 }
 
@@ -101,6 +99,6 @@ fn of_port(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
     .about(&nic.name)
     .values(now.to_string(), useful.to_string())
     .because(because)
-    .evidence(format!("ethtool -l {}", nic.name), format!("Combined: {now}, maximum {most}"));
+    .evidence(lines::ethtool("-l", &nic.name));
     Some(draft.change([format!("ethtool -L {} combined {useful}", nic.name)]))
 }

@@ -7,6 +7,7 @@ use setting::Severity;
 use crate::context::Context;
 use crate::devices;
 use crate::draft::Draft;
+use crate::lines;
 use crate::words;
 
 /// Findings: one a port.
@@ -42,19 +43,21 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         words::count(far.len(), "receive queue")
     );
     let because = format!(
-        "{} hangs on node {node} (CPUs {local}); RPS hands its packets to CPUs {first}, which costs \
-         an interrupt between nodes and a move of every packet",
-        nic.name
+        "{} hangs on node {node} ({}); RPS hands its packets to {}: each that \
+         lands on another node costs an interrupt there and a move of its memory",
+        nic.name,
+        words::some_cpus(local),
+        words::cpus(first)
     );
     let mask = context.mask(wanted);
     let mut draft = Draft::new("rps-placement", severity, title)
         .about(&nic.name)
-        .values(format!("CPUs {first}"), wanted.to_string())
+        .values(words::cpus(first), wanted.to_string())
         .because(because)
         .on_node(context, nic.function, node);
-    for (queue, cpus) in far.iter().take(6) {
-        let path = format!("/sys/class/net/{}/queues/rx-{}/rps_cpus", nic.name, queue.number);
-        draft = draft.evidence(path, context.mask(cpus));
+    for (queue, _) in far.iter().take(6) {
+        let file = format!("queues/rx-{}/rps_cpus", queue.number);
+        draft = draft.evidence(lines::port(&nic.name, &file));
     }
     let line = format!(
         "for f in /sys/class/net/{}/queues/rx-*/rps_cpus; do echo {mask} > $f; done",

@@ -4,12 +4,12 @@
 //! Not flagged: guests, parts that cannot, machines without fast I/O to gain from it, and AMD's
 //! processors, for which no published measurement speaks (the entry `nps` explains them).
 
-use setting::{Confidence, Severity};
+use setting::{Confidence, Evidence, Severity};
 
 use super::{drive_spread, nic_spread};
 use crate::context::Context;
 use crate::draft::Draft;
-use crate::{layout, words};
+use crate::{layout, lines, words};
 
 /// One finding for the machine.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
@@ -28,7 +28,6 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     // Alone it brought 1.9 % in the published ladder; it is the base of what linear numbering and
     // placement bring on a machine full of drives.
     let severity = if drives >= 4 { Severity::Medium } else { Severity::Low };
-    let model = context.machine.host.cpu_model.clone().unwrap_or_else(|why| words::unknown(&why));
     let because = format!(
         "{reason}; with SNC each node is a part of a package with its own memory channels and \
          PCIe lanes, nearer to the {} and {} here",
@@ -40,11 +39,9 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
             .confidence(Confidence::Likely)
             .values("off", "snc-2 or more")
             .because(because)
-            .evidence("/proc/cpuinfo", format!("model name\t: {model}"));
-    for (node, cpus) in context.places.nodes().iter().take(8) {
-        draft = draft
-            .evidence(format!("/sys/devices/system/node/node{node}/cpulist"), cpus.to_string());
-    }
+            .evidence(Evidence::line("/proc/cpuinfo", "model name"));
+    let nodes = context.places.nodes().keys().take(8);
+    draft = draft.evidences(nodes.map(|node| lines::node_cpus(*node)));
     vec![draft.change([])]
 }
 

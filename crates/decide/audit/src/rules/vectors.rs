@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use machine::Drive;
-use setting::{Confidence, Severity};
+use setting::{Confidence, Evidence, Part, Severity};
 
 use crate::context::Context;
 use crate::devices;
@@ -53,12 +53,10 @@ fn fewer(model: &str, drives: &[(&Drive, u32)]) -> Option<Draft> {
     .confidence(Confidence::Likely)
     .values(least.to_string(), most.to_string())
     .because(because);
-    for (drive, queues) in short.iter().take(8) {
+    for (drive, _) in short.iter().take(8) {
         if let Some(path) = drive.controllers.first() {
-            draft = draft.evidence(
-                format!("/sys/class/nvme/{}/queue_count", path.name),
-                queues.saturating_add(1).to_string(),
-            );
+            let file = format!("/sys/class/nvme/{}/queue_count", path.name);
+            draft = draft.evidence(Evidence::file(file));
         }
     }
     Some(draft)
@@ -99,7 +97,10 @@ fn shared(context: &Context<'_>) -> Option<Draft> {
     .confidence(Confidence::Likely)
     .values(vectors.to_string(), queues.to_string())
     .because(because)
-    .evidence(format!("/sys/bus/pci/devices/{at}/msi_irqs"), words::count(vectors, "I/O vector"));
+    .evidence(
+        Evidence::new(format!("/sys/bus/pci/devices/{at}/msi_irqs"), Part::Names)
+            .meaning(words::count(vectors, "I/O vector")),
+    );
     Some(draft)
 }
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Fact, Nic};
-use setting::{Confidence, Severity};
+use setting::{Confidence, Evidence, Severity};
 use units::CpuSet;
 
 use crate::context::Context;
@@ -19,7 +19,7 @@ use crate::words;
 struct Crossed<'a> {
     number: u32,
     users: &'a CpuSet,
-    irq: u32,
+    irq: &'a machine::Irq,
     taken: CpuSet,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn summary(context: &Context<'_>, nic: &Nic) -> Fact<String> {
     Ok(word.to_owned())
 }
 
-fn crossed<'a>(context: &Context<'_>, nic: &'a Nic) -> Vec<Crossed<'a>> {
+fn crossed<'a>(context: &Context<'a>, nic: &'a Nic) -> Vec<Crossed<'a>> {
     let Some(function) = nic.function else { return Vec::new() };
     let queue = |irq: &machine::Irq| irq.source.as_ref().and_then(|source| source.queue);
     let by_queue: BTreeMap<u32, &machine::Irq> =
@@ -52,7 +52,7 @@ fn crossed<'a>(context: &Context<'_>, nic: &'a Nic) -> Vec<Crossed<'a>> {
         let taken = context.target(irq);
         let (from, to) = (context.places.nodes_of(users), context.places.nodes_of(&taken));
         let apart = !from.is_empty() && !to.is_empty() && from.is_disjoint(&to);
-        apart.then_some(Crossed { number, users, irq: irq.number, taken })
+        apart.then_some(Crossed { number, users, irq, taken })
     };
     let queues = nic.tx_queues.iter();
     queues.filter_map(|queue| check(queue.number, queue.xps.as_ref().ok()?)).collect()
@@ -73,8 +73,10 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         words::count(nic.tx_queues.len(), "transmit queue")
     );
     let because = format!(
-        "queue {} is used by CPUs {}, and its completions are handled on CPUs {}",
-        first.number, first.users, first.taken
+        "queue {} is used by {}, and its completions are handled on {}",
+        first.number,
+        words::cpus(first.users),
+        words::cpus(&first.taken)
     );
     let mut draft = Draft::new("xps-placement", Severity::Low, title)
         .about(&nic.name)
@@ -88,11 +90,7 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
     for queue in &crossed {
         let path = format!("/sys/class/net/{}/queues/tx-{}/xps_cpus", nic.name, queue.number);
         lines.push(format!("echo {} > {path}", context.mask(&queue.taken)));
-        draft = draft.evidence(path, context.mask(queue.users));
-        draft = draft.evidence(
-            format!("/proc/irq/{}/smp_affinity_list", queue.irq),
-            queue.taken.to_string(),
-        );
+        draft = draft.evidence(Evidence::file(path)).aimed(context, queue.irq);
     }
     Some(draft.change(lines))
 }

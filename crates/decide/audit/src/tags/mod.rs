@@ -60,9 +60,10 @@ fn is_container_network(nic: &Nic) -> bool {
 }
 
 fn forwards(observations: &[Observation]) -> bool {
+    let files = ["/ipv4/ip_forward", "/ipv6/conf/all/forwarding"];
     observations.iter().any(|observation| {
-        (observation.path.ends_with("/ipv4/ip_forward")
-            || observation.path.ends_with("/ipv6/conf/all/forwarding"))
+        let mut lines = observation.evidence.iter();
+        lines.any(|line| files.iter().any(|file| line.path.ends_with(file)))
             && observation.value.as_deref().is_ok_and(|value| value == "1" || value == "on")
     })
 }

@@ -13,7 +13,7 @@ fn spoil(machine: &mut Machine, what: u8, at: usize, number: u32) {
     let small = u8::try_from(number % 256).unwrap_or(0);
     let pick = |length: usize| at.checked_rem(length);
     match what % 16 {
-        0 => machine.cpus = made::no_cpus(),
+        0 => machine.cpus = machine::Cpus::default(),
         1 => machine.nodes.clear(),
         2 => pick(machine.nodes.len()).into_iter().for_each(|at| {
             machine.nodes[at].memory = Ok(Bytes(u64::from(number) << 32));
@@ -36,7 +36,7 @@ fn spoil(machine: &mut Machine, what: u8, at: usize, number: u32) {
             machine.functions[at].parent = Some(made::address(small));
         }),
         7 => pick(machine.irqs.len()).into_iter().for_each(|at| {
-            machine.irqs[at].affinity = made::unknown();
+            machine.irqs[at].affinity = Err(machine::Why::Absent);
             machine.irqs[at].counts = vec![(number, u64::MAX), (1, u64::MAX)];
         }),
         8 => pick(machine.drives.len()).into_iter().for_each(|at| {

@@ -23,7 +23,7 @@ fn a_movable_far_vector_is_found() {
     let far = machine.irqs.iter_mut().find(|irq| irq.actions[0] == "nvme0q20").unwrap();
     far.managed = Managed::No;
     let finding = one(&machine, "drive-irq-placement");
-    assert_eq!(finding.device.as_deref(), Some("nvme0n1"));
+    assert_eq!(finding.device(), Some("nvme0n1"));
     assert_eq!(finding.wanted, "0-15");
     machine.drives[0].rotational = Ok(true);
     assert_eq!(of(&machine, "drive-irq-placement"), []);
@@ -64,7 +64,7 @@ fn few_queues_are_found_by_how_few() {
     machine.drives.iter_mut().for_each(|drive| drive.controllers[0].queues = 1);
     let finding = one(&machine, "queue-count");
     assert_eq!((finding.severity, finding.devices.len()), (Severity::Medium, 8));
-    assert_eq!(finding.evidence[0].content, "2");
+    assert_eq!(finding.evidence[0].path, "/sys/class/nvme/nvme0/queue_count");
 }
 
 #[test]
@@ -72,14 +72,14 @@ fn vectors_that_ran_short_show_in_uneven_drives() {
     let mut machine = made::healthy();
     machine.drives[3].controllers[0].queues = 9;
     let finding = one(&machine, "vector-exhaustion");
-    assert_eq!(finding.device.as_deref(), Some("nvme3n1"));
+    assert_eq!(finding.device(), Some("nvme3n1"));
     assert_eq!((finding.observed.as_str(), finding.wanted.as_str()), ("9", "32"));
 }
 
 #[test]
 fn a_controller_with_fewer_vectors_than_queues_shares_them() {
     let mut machine = made::bare(1, 1, 16, Order::Linear);
-    made::add_drive(&mut machine, 0, 0);
+    made::add_drive(&mut machine, made::Place { number: 0, node: 0 });
     assert_eq!(of(&machine, "vector-exhaustion"), []);
     machine.irqs.truncate(4);
     assert_eq!(one(&machine, "vector-exhaustion").observed, "4");
@@ -102,7 +102,7 @@ fn interrupts_on_isolated_cpus_are_found() {
     machine.cpus.isolated = set("2-3");
     let finding = one(&machine, "isolated-cpu-interrupts");
     // Only the port's: the drives' vectors are managed.
-    assert_eq!(finding.device.as_deref(), Some("eth0"));
+    assert_eq!(finding.device(), Some("eth0"));
     assert_eq!(finding.wanted, "0-1,4-31");
     // A wide set leaves the choice to the kernel.
     machine.irqs.iter_mut().for_each(|irq| {

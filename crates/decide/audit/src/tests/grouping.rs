@@ -41,8 +41,11 @@ fn observed(device: &str, value: Fact<&str>) -> Observation {
         setting: "example-scheduler".into(),
         device: Some(device.into()),
         value: value.map(str::to_owned),
-        path: format!("/sys/block/{device}/queue/scheduler"),
-        content: "none [mq-deadline]".into(),
+        reason: String::new(),
+        evidence: vec![setting::Evidence::quoted(
+            format!("/sys/block/{device}/queue/scheduler"),
+            "none [mq-deadline]",
+        )],
     }
 }
 
@@ -66,7 +69,7 @@ fn drives_of_which_the_same_is_said_are_one_finding() {
     let findings = found(&machine, &observations, Goal::Throughput);
     let [finding] = findings.as_slice() else { panic!("{findings:#?}") };
     assert_eq!(finding.title, "nvme0n1, nvme1n1 and 6 more: Scheduler: mq-deadline, wanted none");
-    assert_eq!((finding.devices.len(), finding.device.as_ref()), (8, None));
+    assert_eq!((finding.devices.len(), finding.device()), (8, None));
     assert_eq!((finding.severity, finding.cost.as_str()), (Severity::Low, "None that is known."));
     let change = finding.change.as_ref().unwrap();
     assert_eq!((change.to.as_str(), change.reboot), ("none", Reboot::None));
@@ -117,7 +120,7 @@ fn a_hostile_name_becomes_no_command() {
 #[test]
 fn the_order_is_by_severity_then_by_what_is_known() {
     let mut machine = made::bare(1, 4, 8, made::Order::RoundRobin);
-    made::add_nic(&mut machine, 0, 2, 100, &made::set("0-31"));
+    made::add_port(&mut machine, made::Place { number: 0, node: 2 }, 100, &made::set("0-31"));
     made::option(&mut machine, "nosmt", None);
     let observations = [];
     let findings = everything(&machine, &observations, Goal::Throughput);

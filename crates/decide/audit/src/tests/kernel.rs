@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Options of the command line.
 
-use setting::{Goal, Severity};
+use machine::Machine;
+use setting::{Finding, Goal, Severity};
 
-use super::{all, made, of, one};
+use super::{made, whole};
+
+const ID: &str = "command-line-overrides";
+
+/// What the catalogue's options make of a command line.
+fn found(machine: &Machine, goal: Goal) -> Vec<Finding> {
+    whole(machine, goal).into_iter().filter(|finding| finding.id == ID).collect()
+}
 
 #[test]
 fn idle_poll_is_weighed_by_the_goal() {
     let mut machine = made::healthy();
     made::option(&mut machine, "idle", Some("poll"));
-    let severity = |goal| {
-        let found = all(&machine, goal);
-        found.iter().find(|finding| finding.id == "command-line-overrides").unwrap().severity
-    };
+    let severity = |goal| found(&machine, goal)[0].severity;
     assert_eq!(severity(Goal::Throughput), Severity::Low);
     assert_eq!(severity(Goal::Latency), Severity::Note);
     assert_eq!(severity(Goal::Balanced), Severity::Medium);
@@ -34,9 +39,10 @@ fn every_kind_of_override_is_found_by_its_own_name() {
     ] {
         let mut machine = made::healthy();
         made::option(&mut machine, key, value);
-        let finding = one(&machine, "command-line-overrides");
+        let finding = &found(&machine, Goal::Throughput)[0];
         assert!(finding.title.starts_with(key), "{}", finding.title);
-        assert_eq!(finding.evidence[0].content, machine.host.command_line.text);
+        let text = machine.host.command_line.text.split(' ').next_back().unwrap_or_default();
+        assert_eq!(finding.evidence[0], setting::Evidence::line("/proc/cmdline", text));
     }
 }
 
@@ -47,14 +53,14 @@ fn options_that_override_nothing_are_not_named() {
         ("root", Some("/dev/sda1")),
         ("isolcpus", Some("2-3")),
         ("iommu", Some("pt")),
-        ("mitigations", Some("auto")),
+        ("mitigations", Some("off")),
         ("quiet", None),
         ("memory_hotplug", Some("1")),
         ("numa_balancing", Some("off")),
     ] {
         made::option(&mut machine, key, value);
     }
-    assert_eq!(of(&machine, "command-line-overrides"), []);
+    assert_eq!(found(&machine, Goal::Throughput), []);
 }
 
 #[test]
@@ -62,7 +68,7 @@ fn the_same_option_twice_is_one_finding() {
     let mut machine = made::healthy();
     made::option(&mut machine, "nosmt", None);
     made::option(&mut machine, "nosmt", None);
-    assert_eq!(of(&machine, "command-line-overrides").len(), 1);
+    assert_eq!(found(&machine, Goal::Throughput).len(), 1);
 }
 
 #[test]
@@ -72,10 +78,24 @@ fn options_that_matter_little_are_one_finding_and_those_that_serve_the_goal_anot
     made::option(&mut machine, "intel_idle.max_cstate", Some("0"));
     made::option(&mut machine, "numa", Some("off"));
     made::option(&mut machine, "intel_pstate", Some("disable"));
-    let found = of(&machine, "command-line-overrides");
+    let found = found(&machine, Goal::Throughput);
     let observed: Vec<&str> = found.iter().map(|finding| finding.observed.as_str()).collect();
     assert_eq!(observed, ["numa=off", "idle=poll intel_pstate=disable", "intel_idle.max_cstate=0"]);
     assert!(found[1].change.is_some());
     // What this goal wants is noted, and nobody is told to take it off.
     assert_eq!((found[2].severity, &found[2].change), (Severity::Note, &None));
+}
+
+#[test]
+fn an_entry_for_the_value_says_more_than_one_for_any() {
+    let mut machine = made::healthy();
+    made::option(&mut machine, "intel_idle.max_cstate", Some("0"));
+    assert!(found(&machine, Goal::Throughput)[0].because.contains("acpi_idle takes over"));
+}
+
+#[test]
+fn hidden_nodes_are_no_loss_where_there_is_one_package() {
+    let mut machine = made::bare(1, 1, 16, made::Order::Linear);
+    made::option(&mut machine, "numa", Some("off"));
+    assert_eq!(found(&machine, Goal::Throughput), []);
 }

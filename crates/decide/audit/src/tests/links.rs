@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! PCI Express: links below their best and all that must not be taken for one; payloads, reads, ACS.
 
-use machine::{Function, Machine, PortKind};
+use machine::{AcsRedirect, Function, Machine, PortKind};
 use setting::{Owner, Severity};
 use units::Transfers;
 
@@ -18,11 +18,11 @@ fn spoilt(spoil: impl Fn(&mut Function)) -> Machine {
 fn a_link_that_trained_low_is_found() {
     let machine = spoilt(|function| function.link.as_mut().unwrap().width = Ok(2));
     let finding = one(&machine, "pcie-link");
-    assert_eq!(finding.device.as_deref(), Some("nvme0n1"));
+    assert_eq!(finding.device(), Some("nvme0n1"));
     assert_eq!((finding.severity, finding.owner), (Severity::High, Owner::Person));
     assert_eq!((finding.observed.as_str(), finding.wanted.as_str()), ("16 GT/s x2", "16 GT/s x4"));
-    assert_eq!(finding.evidence[0].content, "16.0 GT/s PCIe");
-    assert_eq!(finding.evidence[1].content, "2");
+    assert!(finding.evidence[0].path.ends_with("/current_link_speed"));
+    assert!(finding.evidence[1].path.ends_with("/current_link_width"));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_whole_model_at_one_speed_points_to_the_firmware() {
     let finding = one(&machine, "pcie-link");
     assert_eq!((finding.devices.len(), finding.owner), (8, Owner::Bios));
     assert!(finding.title.starts_with("nvme0n1, nvme1n1 and 6 more"), "{}", finding.title);
-    assert_eq!(finding.device, None);
+    assert_eq!(finding.device(), None);
 }
 
 #[test]
@@ -175,8 +175,8 @@ fn redirects_matter_between_devices_of_one_switch() {
     machine.functions.push(made::bridge(0x02, PortKind::Upstream, None));
     for (port, device, class) in [(3, 0x60, (0x03, 0x02)), (4, 0x61, (0x01, 0x08))] {
         let mut bridge = made::bridge(port, PortKind::Downstream, Some(0x02));
-        bridge.config.acs_redirect = Ok(Some((true, true)));
-        let mut endpoint = made::function(device, class, Some(0));
+        bridge.config.acs_redirect = Ok(Some(AcsRedirect { requests: true, completions: true }));
+        let mut endpoint = made::function(address(device), class, Some(0));
         endpoint.parent = Some(address(port));
         machine.functions.extend([bridge, endpoint]);
     }

@@ -115,7 +115,7 @@ pub(crate) fn link() -> Link {
         port: Some(address(0x01)),
         aspm: Aspm {
             supported: Err(Why::Denied),
-            enabled: Ok((false, false)),
+            enabled: Ok(machine::AspmStates::default()),
             l1_substates: Err(Why::Denied),
             files: Vec::new(),
         },
@@ -127,7 +127,7 @@ pub(crate) fn config() -> ConfigSpace {
         mps: Ok(512),
         mps_supported: Ok(512),
         mrrs: Ok(4096),
-        extended_tags: Ok((true, true)),
+        extended_tags: Ok(machine::Ability { supported: true, enabled: true }),
         ten_bit_tags: Err(Why::Denied),
         relaxed_ordering: Ok(true),
         acs_redirect: Ok(None),
@@ -272,7 +272,7 @@ pub(crate) fn nic(name: &str, kind: NicKind) -> Nic {
         channels: Err(Why::NotSupported),
         rings: Err(Why::NotSupported),
         coalescing: Err(Why::NotSupported),
-        pause: Ok((true, true)),
+        pause: Ok(machine::Pause { receive: true, transmit: true }),
         features: Ok(Vec::new()),
         port: None,
         in_use: true,
@@ -312,7 +312,13 @@ pub(crate) fn guest(machine: &mut Machine) {
 }
 
 pub(crate) fn service(name: &str) -> Service {
-    Service { name: name.into(), running: Ok(true), enabled: Err(Why::Absent), configuration: None }
+    Service {
+        name: name.into(),
+        running: Ok(true),
+        seen: Some("/proc/7/comm".to_owned()),
+        enabled: Err(Why::Absent),
+        configuration: None,
+    }
 }
 
 pub(crate) fn option(machine: &mut Machine, key: &str, value: Option<&str>) {

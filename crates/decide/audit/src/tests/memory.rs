@@ -10,15 +10,15 @@ use super::{made, of, one};
 #[test]
 fn nodes_with_different_memory_are_found() {
     let mut machine = made::healthy();
-    machine.nodes[1].memory = Ok(Bytes(60 << 30));
+    machine.nodes[1].memory = Ok(Bytes(90 << 30));
     assert_eq!(of(&machine, "memory-population"), []);
     machine.nodes[1].memory = Ok(Bytes(32 << 30));
     let finding = one(&machine, "memory-population");
     assert_eq!(finding.severity, Severity::Medium);
-    assert_eq!(finding.observed, "node 1 has 32 GiB, node 0 has 64 GiB");
+    assert_eq!(finding.observed, "node 1 has 32 GiB, node 0 has 96 GiB");
     machine.nodes[1].memory = Ok(Bytes(0));
     assert_eq!(one(&machine, "memory-population").severity, Severity::High);
-    made::guest(&mut machine);
+    made::into_guest(&mut machine);
     assert_eq!(of(&machine, "memory-population"), []);
 }
 
@@ -48,7 +48,7 @@ fn slowed_modules_are_found() {
 #[test]
 fn nodes_without_cpus_get_a_note() {
     let mut machine = made::healthy();
-    let mut pmem = made::node(2, CpuSet::new(), 512 << 30);
+    let mut pmem = made::node(2, CpuSet::new(), 512);
     pmem.kind = NodeKind::PersistentMemory;
     machine.nodes.push(pmem);
     let finding = one(&machine, "memory-only-nodes");

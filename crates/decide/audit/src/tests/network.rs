@@ -13,7 +13,7 @@ fn epyc() -> machine::Machine {
     let mut machine = made::bare(1, 4, 8, Order::RoundRobin);
     machine.host.cpu_vendor = Ok("AuthenticAMD".into());
     machine.host.cpu_model = Ok("AMD EPYC 7551 32-Core Processor".into());
-    made::add_nic(&mut machine, 20, 2, 100, &set("0-31"));
+    made::add_port(&mut machine, made::Place { number: 20, node: 2 }, 100, &set("0-31"));
     machine.host.services.push(made::service("irqbalance"));
     machine
 }
@@ -22,7 +22,7 @@ fn epyc() -> machine::Machine {
 fn the_epyc_of_the_study_gets_its_list_of_cpus() {
     let finding = one(&epyc(), "nic-irq-placement");
     assert_eq!(finding.wanted, "2,6,10,14,18,22,26,30");
-    assert_eq!(finding.device.as_deref(), Some("eth20"));
+    assert_eq!(finding.device(), Some("eth20"));
     assert_eq!(finding.severity, Severity::High);
     assert!(finding.title.contains("24 of 32"), "{}", finding.title);
     assert!(finding.because.contains("node 2"), "{}", finding.because);
@@ -41,7 +41,7 @@ fn interrupts_that_are_near_or_managed_or_spread_by_design_are_fine() {
     let mut near = epyc();
     near.irqs.clear();
     near.nics.clear();
-    made::add_nic(&mut near, 21, 2, 100, &set("2,6,10,14"));
+    made::add_port(&mut near, made::Place { number: 21, node: 2 }, 100, &set("2,6,10,14"));
     assert_eq!(of(&near, "nic-irq-placement"), []);
 
     let mut managed = epyc();
@@ -95,7 +95,7 @@ fn steering_to_far_cpus_is_found() {
     let mut machine = made::healthy();
     machine.nics[0].rx_queues[0].rps = Ok(set("16-31"));
     let finding = one(&machine, "rps-placement");
-    assert_eq!(finding.device.as_deref(), Some("eth0"));
+    assert_eq!(finding.device(), Some("eth0"));
     assert!(finding.change.unwrap().by_hand[0].contains("0000ffff"));
     machine.nics[0].rx_queues[0].rps = Ok(set("0-15"));
     assert_eq!(of(&machine, "rps-placement"), []);
@@ -178,6 +178,6 @@ fn irqbalance_matters_where_there_is_something_to_move() {
     assert_eq!(one(&machine, "irqbalance").severity, Severity::Medium);
     let balanced = all(&machine, Goal::Balanced);
     assert!(balanced.iter().all(|finding| finding.id != "irqbalance"));
-    made::guest(&mut machine);
+    made::into_guest(&mut machine);
     assert_eq!(of(&machine, "irqbalance"), []);
 }

@@ -60,13 +60,13 @@ fn zoo() -> Vec<(Machine, Vec<Observation>)> {
     let mut router = made::bare(1, 1, 64, made::Order::Linear);
     router.host.cpu_vendor = Ok("AuthenticAMD".into());
     router.nics.push(made::nic("eth0", NicKind::Paravirtual));
-    made::guest(&mut router);
+    made::into_guest(&mut router);
     let forwards = Observation {
         setting: "ip-forward".into(),
         device: None,
         value: Ok("1".into()),
-        path: "/proc/sys/net/ipv4/ip_forward".into(),
-        content: "1".into(),
+        reason: String::new(),
+        evidence: vec![setting::Evidence::quoted("/proc/sys/net/ipv4/ip_forward", "1")],
     };
 
     let mut old = made::bare(2, 1, 2, made::Order::Linear);

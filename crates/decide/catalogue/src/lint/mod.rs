@@ -5,6 +5,7 @@
 
 mod links;
 mod observe;
+mod options;
 mod text;
 mod wish;
 
@@ -14,6 +15,7 @@ use crate::Complaint;
 use crate::entry::Origin;
 
 pub(crate) use links::{links, vendor};
+pub(crate) use options::options;
 
 /// Lints one entry by itself.
 pub(crate) fn entry(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {

@@ -2,7 +2,7 @@
 //! What is wanted: a value that can be compared, where it may apply, and nothing that makes a
 //! machine less safe.
 
-use setting::{Form, Goal, NUMERIC_FACTS, Setting, TAGS, Wish, canonical};
+use setting::{Form, Goal, NUMERIC_FACTS, Setting, TAGS, Wanted, Wish, canonical};
 
 use crate::Complaint;
 use crate::complaint::{spelled, suggest};
@@ -34,9 +34,10 @@ const DENIED_COMMANDS: &[&str] =
 pub(super) fn check(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
     check_meanings(setting, origin, out);
     for goal in [Goal::Throughput, Goal::Latency, Goal::Balanced] {
-        if let Some(wish) = setting.wanted.for_goal(goal) {
+        if let Some(wish) = setting.due(goal) {
             check_wish(wish, goal, setting, origin, out);
         }
+        check_kept(goal, setting, origin, out);
     }
     check_denied(setting, origin, out);
     for (key, tags) in [("when", &setting.applies.when), ("never", &setting.applies.never)] {
@@ -109,6 +110,22 @@ fn check_wish(
     }
 }
 
+/// A default that should stay is worth a word only where it can be seen to have moved, and a goal
+/// cannot want both a change and no change.
+fn check_kept(goal: Goal, setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
+    if setting.kept.for_goal(goal).is_none() {
+        return;
+    }
+    if setting.observe.unseen.is_some() {
+        let what = format!("`kept` for {} where nothing can be observed", goal_key(goal));
+        out.push(origin.complain("kept", what, "drop it: the entry explains"));
+    }
+    if setting.wanted.for_goal(goal).is_some() {
+        let what = format!("both `wanted` and `kept` for {}", goal_key(goal));
+        out.push(origin.complain("kept", what, "keep `wanted` where the default is to change"));
+    }
+}
+
 fn goal_key(goal: Goal) -> &'static str {
     match goal {
         Goal::Throughput => "throughput",
@@ -126,7 +143,7 @@ fn is_numeric(setting: &Setting) -> bool {
 }
 
 fn check_denied(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
-    let has_wish = setting.wanted != setting::Wanted::default();
+    let has_wish = [&setting.wanted, &setting.kept].iter().any(|w| **w != Wanted::default());
     let name = setting.observe.file.as_deref().and_then(|file| file.rsplit('/').next());
     if let Some(name) = name.filter(|name| has_wish && DENIED.contains(name)) {
         let what = format!("a wish for `{name}`, which keeps machines safe");
@@ -139,7 +156,7 @@ fn check_denied(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
     }
 }
 
-fn check_tag(key: &str, tag: &str, origin: &Origin, out: &mut Vec<Complaint>) {
+pub(super) fn check_tag(key: &str, tag: &str, origin: &Origin, out: &mut Vec<Complaint>) {
     let name = tag.strip_prefix('!').unwrap_or(tag);
     if name.len() != tag.len() && key == "never" {
         let what = format!("`never` has `{tag}`, a double negative");

@@ -19,6 +19,7 @@ pub(crate) fn run(common: &Common, audit: &Audit) -> Result<Ended, Expected> {
     let goal = Goal::from(audit.goal);
     let mut outcome = subject::audit(&read, &catalogue, goal);
     select(&mut outcome, &read.machine, audit)?;
+    subject::quote(&*source.root, &mut outcome);
     let unknown = &read.machine.unknown;
     let Outcome { settings, findings } = &outcome;
     if common.json {

@@ -23,6 +23,8 @@ pub(crate) fn run(common: &Common, capture: &Capture) -> Result<Ended, Expected>
     if let (Some(redactor), Ok(name)) = (redactor.as_mut(), &read.machine.host.name) {
         redactor.add_secret(name);
     }
+    // What this pass saw, so that a replay can be held against it.
+    let seen = common.json.then(|| screen::document(&recorder, &read, &catalogue));
     let about = about(&source, &read.machine, redactor.is_some());
     let record = recorder.into_record();
     if is_stdout(&capture.output) {
@@ -37,8 +39,8 @@ pub(crate) fn run(common: &Common, capture: &Capture) -> Result<Ended, Expected>
     let kept = if redactor.is_some() { "redacted" } else { "NOT redacted" };
     terminal::hint(&format!("saved {} files and folders to {file}, {kept}", written.entries));
     terminal::hint(&format!("replay it: nearside --from {file}"));
-    // What this pass saw, so that a replay can be held against it.
-    if common.json { screen::show(common, &read, &catalogue) } else { Ok(Ended::Well) }
+    seen.iter().try_for_each(terminal::document)?;
+    Ok(Ended::Well)
 }
 
 /// The capture of a capture is of the same machine at the same time.

@@ -1,40 +1,42 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bare `nearside`: one screen.
 
+use catalogue::Catalogue;
 use report::findings::Found;
 use report::screen::Standing;
+use root::Root;
 use setting::Goal;
 
 use crate::args::Common;
 use crate::expected::{Ended, Expected};
+use crate::subject::Read;
 use crate::{source, subject, terminal};
 
 pub(crate) fn run(common: &Common) -> Result<Ended, Expected> {
     let catalogue = subject::catalogue(common.catalogue.as_deref())?;
     let source = source::open(common)?;
     let read = subject::read(&*source.root, &catalogue);
-    show(common, &read, &catalogue)
-}
-
-/// Prints the first screen of a machine that was read; as JSON, its audit.
-pub(crate) fn show(
-    common: &Common,
-    read: &subject::Read,
-    catalogue: &catalogue::Catalogue,
-) -> Result<Ended, Expected> {
     let goal = Goal::default();
-    let outcome = subject::audit(read, catalogue, goal);
-    let (settings, findings) = (&outcome.settings, &outcome.findings);
     let unknown = &read.machine.unknown;
     if common.json {
-        terminal::document(&report::json::audit(goal, settings, findings, unknown))?;
+        terminal::document(&document(&*source.root, &read, &catalogue))?;
         return Ok(Ended::Well);
     }
+    let outcome = subject::audit(&read, &catalogue, goal);
+    let (settings, findings) = (&outcome.settings, &outcome.findings);
     let found = Found { goal, findings, observations: settings, unknown };
     let style = terminal::style(common.color);
     let (machine, again) = (&read.machine, again(common));
     terminal::answer(&report::screen::draw_of(machine, &found, standing(common), &again, &style))?;
     Ok(Ended::Well)
+}
+
+/// The audit of a machine that was read, for the goal that a screen speaks of.
+pub(crate) fn document(root: &dyn Root, read: &Read, catalogue: &Catalogue) -> report::json::Audit {
+    let goal = Goal::default();
+    let mut outcome = subject::audit(read, catalogue, goal);
+    subject::quote(root, &mut outcome);
+    report::json::audit(goal, &outcome.settings, &outcome.findings, &read.machine.unknown)
 }
 
 /// What names the machine on a command line; nothing for this machine.

@@ -34,6 +34,8 @@ pub struct AuditSetting {
     pub observed: Option<String>,
     /// Why it is unknown; null when it is not.
     pub unknown: Option<String>,
+    /// For what is concluded, from what; null for what a file says by itself.
+    pub reason: Option<String>,
     /// What was read.
     pub evidence: Vec<AuditEvidence>,
 }
@@ -41,10 +43,12 @@ pub struct AuditSetting {
 /// A line of what was read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditEvidence {
-    /// File or folder.
+    /// File or folder; `ethtool -l eth0` and the like for answers that are no file.
     pub path: String,
-    /// What it said, cut.
-    pub content: String,
+    /// What it said, cut; bytes of a binary file are `0x98: 2f 59`. Null where it said nothing.
+    pub content: Option<String>,
+    /// What that means, for bytes; why there is no content. Null where the content speaks.
+    pub means: Option<String>,
 }
 
 /// Something that costs throughput or latency.
@@ -125,18 +129,20 @@ fn setting(observation: &Observation) -> AuditSetting {
         device: observation.device.clone(),
         observed: observation.value.as_ref().ok().cloned(),
         unknown: observation.value.as_ref().err().map(ToString::to_string),
-        evidence: vec![AuditEvidence {
-            path: observation.path.clone(),
-            content: observation.content.clone(),
-        }],
+        reason: Some(observation.reason.clone()).filter(|reason| !reason.is_empty()),
+        evidence: observation.evidence.iter().map(evidence).collect(),
+    }
+}
+
+fn evidence(line: &setting::Evidence) -> AuditEvidence {
+    AuditEvidence {
+        path: line.path.clone(),
+        content: line.content.clone(),
+        means: line.means.clone(),
     }
 }
 
 fn finding(finding: &Finding) -> AuditFinding {
-    let evidence = |line: &setting::Evidence| AuditEvidence {
-        path: line.path.clone(),
-        content: line.content.clone(),
-    };
     let change = |change: &setting::Change| AuditChange {
         from: change.from.clone(),
         to: change.to.clone(),
@@ -145,7 +151,7 @@ fn finding(finding: &Finding) -> AuditFinding {
     AuditFinding {
         id: finding.id.clone(),
         setting: finding.id.clone(),
-        device: finding.device.clone(),
+        device: finding.device().map(str::to_owned),
         devices: finding.devices.clone(),
         severity: severity(finding.severity).to_owned(),
         confidence: confidence(finding.confidence).to_owned(),

@@ -141,12 +141,12 @@ pub struct Cache {
 pub struct Function {
     /// `0000:3e:00.0`.
     pub address: String,
-    /// Class, subclass and interface in hexadecimal: `010802`; empty if unreadable, as the next two.
-    pub class: String,
+    /// Class, subclass and interface in hexadecimal: `010802`; null if unreadable, as the next two.
+    pub class: Option<String>,
     /// Vendor id in hexadecimal: `144d`.
-    pub vendor: String,
+    pub vendor: Option<String>,
     /// Device id in hexadecimal.
-    pub device: String,
+    pub device: Option<String>,
     /// Names from pci.ids.
     pub names: FunctionNames,
     /// Bound driver.
@@ -163,17 +163,17 @@ pub struct Function {
     pub link: Option<Link>,
 }
 
-/// Names from pci.ids; empty where it has none.
+/// Names from pci.ids; null where it has none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionNames {
     /// Vendor.
-    pub vendor: String,
+    pub vendor: Option<String>,
     /// Device.
-    pub device: String,
+    pub device: Option<String>,
     /// Subsystem.
-    pub subsystem: String,
+    pub subsystem: Option<String>,
     /// Class in words.
-    pub class: String,
+    pub class: Option<String>,
 }
 
 /// A link, now and at the best that its card can do.
@@ -278,7 +278,7 @@ pub struct Interrupt {
 pub struct Lanes {
     /// The root bus: `pci0000:17`.
     pub root: String,
-    /// Its NUMA node.
+    /// Its NUMA node; null where its devices tell none, or several.
     pub node: Option<u32>,
     /// Lanes of all devices together.
     pub lanes: u32,
@@ -416,25 +416,21 @@ fn l3(machine: &Machine) -> Vec<Cache> {
 fn function(function: &machine::Function) -> Function {
     let class = function.class;
     // No vendor has number 0: what cannot be identified has no numbers rather than wrong ones.
-    let known = |number: String| if function.vendor == 0 { String::new() } else { number };
+    let known = |number: String| (function.vendor != 0).then_some(number);
     // A tree may hold the class alone.
     let code = format!("{:02x}{:02x}{:02x}", class.base, class.sub, class.interface);
     let has_class = function.vendor != 0 || code != "000000";
     let names = &function.names;
     Function {
         address: function.address.to_string(),
-        class: if has_class {
-            format!("{:02x}{:02x}{:02x}", class.base, class.sub, class.interface)
-        } else {
-            String::new()
-        },
+        class: has_class.then_some(code),
         vendor: known(format!("{:04x}", function.vendor)),
         device: known(format!("{:04x}", function.device)),
         names: FunctionNames {
-            vendor: names.vendor.clone(),
-            device: names.device.clone(),
-            subsystem: names.subsystem.clone(),
-            class: names.class.clone(),
+            vendor: told(&names.vendor),
+            device: told(&names.device),
+            subsystem: told(&names.subsystem),
+            class: told(&names.class),
         },
         driver: function.driver.clone(),
         node: number(function.node),
@@ -443,6 +439,11 @@ fn function(function: &machine::Function) -> Function {
         slot: function.slot.clone(),
         link: function.link.as_ref().map(link),
     }
+}
+
+/// A name, or null for none.
+fn told(name: &str) -> Option<String> {
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// Where a node came from, in the words of the format.
@@ -538,9 +539,10 @@ fn interrupt(irq: &machine::Irq) -> Interrupt {
 }
 
 fn lanes(root: machine::RootLanes) -> Lanes {
+    let node = root.node();
     Lanes {
         root: root.root,
-        node: number(root.node),
+        node: number(node),
         lanes: root.lanes,
         bytes_per_second: root.rate.0.round(),
         used_by: root.used_by.iter().map(|part| part.function.to_string()).collect(),

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where a value is written, and which device it belongs to.
+
+use serde::{Deserialize, Serialize};
+use units::PciAddress;
+
+/// A device as it is found again when its name or number has changed: after a reset, a driver
+/// reload, a hot-plug, or in another order at the next boot.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Device {
+    /// What it was called when the change was planned: `nvme0n1`, `eth0`, `0000:3e:00.0`,
+    /// `cpu 5`, `host2`.
+    pub name: String,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// Its PCI function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<PciAddress>,
+    /// What no other device of its kind has: a drive's world-wide name or serial, a NIC's permanent
+    /// address. None where the kernel tells none; its function must do then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial: Option<String>,
+}
+
+/// What a device is, and so where it is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceKind {
+    /// A CPU; its number is what it is.
+    Cpu,
+    /// A NUMA node; its number is what it is.
+    Node,
+    /// A PCI function; its address is what it is.
+    Function,
+    /// A block device, by serial and function.
+    Drive,
+    /// A network device, by permanent address and function.
+    Nic,
+    /// A SATA or SAS host, by function.
+    ScsiHost,
+}
+
+/// Where a value is written.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "kind")]
+pub enum Place {
+    /// A file of the kernel. `{device}` stands for the device's name as it is now, and one `*` for
+    /// file or folder names that are looked up when the change is made.
+    File {
+        /// `/sys/block/{device}/queue/scheduler`.
+        path: String,
+    },
+    /// The CPUs of an interrupt, found by its device and queue: its number changes when channels
+    /// do. The value is a CPU list, `smp_affinity_list`.
+    Interrupt {
+        /// Queue as the driver numbers it; none for admin, config and event vectors.
+        queue: Option<u32>,
+        /// Which of the vectors without a queue, in the order of their numbers, or of those that
+        /// share one.
+        ordinal: u32,
+    },
+    /// What ethtool sets of a NIC.
+    Ethtool {
+        /// Which value.
+        what: Ethtool,
+    },
+    /// The largest read request of a PCI function (PCI Express Device Control bits 14:12). Bytes.
+    MaxReadRequest,
+    /// A bound on the latency of idle states for all CPUs, kept while a process holds
+    /// `/dev/cpu_dma_latency` open. Microseconds.
+    IdleLatency,
+    /// Whether a service runs: `running` or `stopped`.
+    Service {
+        /// Its systemd unit.
+        unit: String,
+    },
+    /// Interrupts that irqbalance leaves alone, in the distribution's own file. A list of numbers.
+    BannedInterrupts,
+}
+
+/// What ethtool sets.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ethtool {
+    /// `ethtool -L`: queues. `combined=8`, or `rx=8 tx=8`.
+    Channels,
+    /// `ethtool -G`: descriptors. `rx=1024 tx=1024`.
+    Rings,
+    /// `ethtool -C`: interrupt moderation. `adaptive-rx=off rx-usecs=80`.
+    Coalescing,
+    /// `ethtool -K`: features. `gro=on lro=off`.
+    Features,
+    /// `ethtool -A`: pause frames. `autoneg=off rx=on tx=on`.
+    Pause,
+    /// `ethtool -X`: queues that receive-side scaling spreads over, evenly. A number.
+    ReceiveSpread,
+}
+
+impl Place {
+    /// Whether what is written outlives a reboot. Only then is it undone after one.
+    pub fn outlives_boot(&self) -> bool {
+        matches!(self, Self::BannedInterrupts)
+    }
+}
