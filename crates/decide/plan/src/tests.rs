@@ -235,7 +235,6 @@ fn irqbalance_is_told_what_to_leave_and_stopped_only_if_asked() {
     machine.host.services.push(Service {
         name: "irqbalance".to_owned(),
         running: Ok(true),
-        seen: None,
         enabled: Ok(true),
         seen: None,
         configuration: Some(("/etc/default/irqbalance".to_owned(), "OPTIONS=-i7".to_owned())),
