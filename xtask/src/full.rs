@@ -4,12 +4,16 @@
 
 use anyhow::Result;
 
-use crate::{project, tidy};
+use crate::{fuzz, project, tidy};
+
+/// Seconds of fuzzing for each target.
+const FUZZ_SECONDS: u32 = 600;
 
 pub(crate) fn run() -> Result<()> {
     let all = [("NEARSIDE_REQUIRE_ALL", "1"), ("NEARSIDE_MUTATIONS", "10000")];
     let long = [("NEARSIDE_REQUIRE_ALL", "1"), ("PROPTEST_CASES", "20000")];
     tidy::run()?;
     project::call("cargo", &["test", "--workspace"], &all)?;
-    project::call("cargo", &["test", "--workspace", "--lib"], &long)
+    project::call("cargo", &["test", "--workspace", "--lib"], &long)?;
+    fuzz::run(&fuzz::Options { seconds: FUZZ_SECONDS })
 }

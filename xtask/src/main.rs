@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Checks and chores of the house: `cargo xtask tidy | schemas | dist | bench | full`.
+//! Checks and chores of the house: `cargo xtask tidy | schemas | dist | bench | fuzz | full`.
 //!
 //! `tidy` is the architecture as a test: who may use whom, how long a file may be, what every file
 //! begins with, and that what is generated is fresh. The rest builds what people download and
@@ -13,6 +13,7 @@
 mod bench;
 mod dist;
 mod full;
+mod fuzz;
 mod project;
 mod schemas;
 mod tidy;
@@ -36,6 +37,8 @@ enum Chore {
     Dist,
     /// Measures against the peers named in SPECIFICATION.md.
     Bench(bench::Options),
+    /// Fuzzes every parser for a while.
+    Fuzz(fuzz::Options),
     /// The full tier: everything of `tidy`, all tests, long mutation runs.
     Full,
 }
@@ -46,6 +49,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Schemas => schemas::write(),
         Chore::Dist => dist::run(),
         Chore::Bench(options) => bench::run(&options),
+        Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Full => full::run(),
     }
 }

@@ -46,7 +46,7 @@ pub use lanes::{LaneUse, RootLanes};
 pub use link::{Aspm, LimitedBy, Link, LinkSide};
 pub use memory::{Acpi, Dimm, Node, NodeKind};
 pub use near::Near;
-pub use net::{Channels, Coalescing, Feature, Nic, NicKind, Rings, RxQueue, TxQueue};
+pub use net::{Carries, Channels, Coalescing, Feature, Nic, NicKind, Rings, RxQueue, TxQueue};
 pub use numbering::{Numbering, NumberingKind, Siblings};
 pub use package::Package;
 pub use path::{Meeting, Path};
@@ -77,6 +77,8 @@ pub struct Machine {
     pub volumes: Vec<Volume>,
     /// Network devices by name, virtual ones included.
     pub nics: Vec<Nic>,
+    /// What each network device carries that must not stop, by name; only those that do.
+    pub carriers: std::collections::BTreeMap<String, std::collections::BTreeSet<Carries>>,
     /// RDMA devices by name.
     pub rdma: Vec<RdmaDevice>,
     /// GPUs and accelerators by address.

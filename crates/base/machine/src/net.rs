@@ -56,6 +56,24 @@ pub struct Nic {
     pub in_use: bool,
 }
 
+/// What an interface carries that must not stop, even for a moment.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carries {
+    /// The session of a person who is logged in.
+    Login,
+    /// A default route.
+    DefaultRoute,
+    /// The file system at `/`.
+    RootFileSystem,
+    /// Storage: iSCSI, NVMe over Fabrics, NFS.
+    Storage,
+    /// The heartbeat of a cluster.
+    Heartbeat,
+}
+
 /// What a network device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NicKind {

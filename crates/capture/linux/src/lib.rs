@@ -74,6 +74,7 @@ fn chain(root: &dyn Root, troubles: &mut Troubles) -> Machine {
         || net::read(root, &functions, &mut later),
     );
     troubles.add(later);
+    let carriers = net::carriers(root);
     let rdma = rdma::read(root, &functions, &nics);
     let gpus = gpu::read(root, &functions, &nodes);
     Machine {
@@ -87,6 +88,7 @@ fn chain(root: &dyn Root, troubles: &mut Troubles) -> Machine {
         drives,
         volumes,
         nics,
+        carriers,
         rdma,
         gpus,
         ..Machine::default()

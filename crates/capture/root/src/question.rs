@@ -13,6 +13,9 @@ pub enum Question {
     User,
     /// `uname`: `{sysname, release, version, machine}`.
     Uname,
+    /// Interfaces that the machine or the person at it cannot do without: a map from an interface's
+    /// name to a list of [`machine::Carries`].
+    Carriers,
     /// Channels of an interface: [`machine::Channels`].
     Channels(String),
     /// Rings: [`machine::Rings`].

@@ -11,7 +11,9 @@ mod queue;
 pub(crate) mod stack;
 pub(crate) mod usage;
 
-use machine::{Fact, Function, Nic, Why};
+use std::collections::{BTreeMap, BTreeSet};
+
+use machine::{Carries, Fact, Function, Nic, Why};
 use root::{Dir, Question, Root};
 use units::{BitRate, PciAddress};
 
@@ -33,6 +35,11 @@ pub(crate) fn read(root: &dyn Root, functions: &[Function], troubles: &mut Troub
     stack::fill_ports(root, &mut nics);
     usage::mark(root, &mut nics);
     nics
+}
+
+/// What interfaces carry that must not stop; empty where the root cannot tell.
+pub(crate) fn carriers(root: &dyn Root) -> BTreeMap<String, BTreeSet<Carries>> {
+    answer::json(root, &Question::Carriers).unwrap_or_default()
 }
 
 /// Where a device lies in `/sys/devices`. `bonding_masters` lies in the same folder and is a file.

@@ -5,6 +5,7 @@
 //! netlink can tell is asked by netlink, which needs none. Names are checked before they reach the
 //! kernel, answers before they are believed.
 
+mod carriers;
 mod dcb;
 mod ethtool;
 #[expect(unsafe_code, reason = "SIOCETHTOOL takes a pointer to a buffer of ours")]
@@ -26,6 +27,7 @@ pub(crate) fn answer(question: &Question) -> Fact<String> {
         Question::Affinity => json(&affinity()?),
         Question::User => json(&rustix::process::geteuid().as_raw()),
         Question::Uname => json(&uname()),
+        Question::Carriers => json(&carriers::carriers()),
         Question::Channels(name) => json(&ethtool::channels(name)?),
         Question::Rings(name) => json(&ethtool::rings(name)?),
         Question::Coalescing(name) => json(&ethtool::coalescing(name)?),
