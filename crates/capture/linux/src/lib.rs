@@ -39,6 +39,8 @@ mod troubles;
 use machine::Machine;
 use root::Root;
 
+pub use host::services;
+pub use irq::{Vector, vectors};
 pub use observe::observe;
 pub use troubles::Troubles;
 

@@ -145,7 +145,8 @@ impl Draft {
     /// Leaves a change that was drafted.
     pub(crate) fn leave_drafted(&mut self, drafted: Drafted, why: LeftWhy, because: String) {
         let Planned { setting, device, to, .. } = drafted.planned;
-        let named = |device: &Device| format!("nearside plan --set '{setting}={to}@{}'", device.name);
+        let named =
+            |device: &Device| format!("nearside plan --set '{setting}={to}@{}'", device.name);
         // What is written is not always what is typed: `rx=4096` stands for `nic-rx-ring=4096`.
         let is_typed = !to.contains('=') && !to.contains('\'');
         let by_hand = match (&device, why) {

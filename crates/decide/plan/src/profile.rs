@@ -140,7 +140,8 @@ mod tests {
     #[test]
     fn a_profile_becomes_a_request() {
         let text = "goal = \"latency\"\n[set]\nswappiness = 1\n[device.eth0]\nnic-ntuple = true\n";
-        let mut request = Request { named: vec!["swappiness=7".parse().unwrap()], ..Request::default() };
+        let mut request =
+            Request { named: vec!["swappiness=7".parse().unwrap()], ..Request::default() };
         Profile::parse(text).unwrap().add_to(&mut request);
         assert_eq!(request.goal, Some(Goal::Latency));
         let named: Vec<_> = request

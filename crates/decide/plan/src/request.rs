@@ -125,7 +125,9 @@ fn entry<'a>(subject: &Subject<'a>, id: &str) -> Result<&'a Setting, Refusal> {
     subject.catalogue.get(id).ok_or_else(|| {
         let near = subject.catalogue.nearest(id);
         let help = match near.first() {
-            Some(near) => format!("did you mean {near:?}? `nearside explain --list` names them all"),
+            Some(near) => {
+                format!("did you mean {near:?}? `nearside explain --list` names them all")
+            }
             None => "`nearside explain --list` names them all".to_owned(),
         };
         Refusal::new(format!("no setting is called {id:?}"), help)
@@ -186,18 +188,13 @@ fn check_value(entry: &Setting, value: &str) -> Result<(), Refusal> {
 
 /// Whether a setting takes more than the values that its entry explains.
 fn is_free(entry: &Setting) -> bool {
-    matches!(
-        entry.observe.form,
-        Form::Number | Form::Numbers | Form::CpuList | Form::CpuMask
-    ) && entry.observe.file.is_some()
+    matches!(entry.observe.form, Form::Number | Form::Numbers | Form::CpuList | Form::CpuMask)
+        && entry.observe.file.is_some()
 }
 
 fn fits(entry: &Setting, value: &str) -> bool {
-    let numeric = entry
-        .observe
-        .fact
-        .as_deref()
-        .is_some_and(|fact| setting::NUMERIC_FACTS.contains(&fact));
+    let numeric =
+        entry.observe.fact.as_deref().is_some_and(|fact| setting::NUMERIC_FACTS.contains(&fact));
     let is_mask = entry.observe.form == Form::CpuMask;
     match () {
         () if numeric => value.parse::<u32>().is_ok(),

@@ -12,7 +12,8 @@ use crate::want::Want;
 use crate::{by_hand, device, ethtool, words};
 
 /// Entries whose change opens a machine, whatever their files are called.
-const GUARDS: [&str; 4] = ["pcie-acs-redirect", "mitigations", "iommu-support", "block-write-cache"];
+const GUARDS: [&str; 4] =
+    ["pcie-acs-redirect", "mitigations", "iommu-support", "block-write-cache"];
 
 /// Why a setting is left to others; none where nearside can write it.
 pub(crate) fn unwritten(
@@ -56,7 +57,9 @@ fn reason(entry: &Setting) -> (LeftWhy, String) {
             (LeftWhy::Security, "guards what devices and programs may reach".to_owned())
         }
         Owner::Bios => (LeftWhy::Owner, "is the firmware's to set".to_owned()),
-        Owner::Person => (LeftWhy::Owner, "is a matter of hardware or of where work runs".to_owned()),
+        Owner::Person => {
+            (LeftWhy::Owner, "is a matter of hardware or of where work runs".to_owned())
+        }
         _ if entry.reboot != Reboot::None => (LeftWhy::Reboot, when.to_owned()),
         Owner::Device => (LeftWhy::Owner, "is the device's or its driver's to set".to_owned()),
         Owner::Os => (LeftWhy::Choice, "depends on what else the machine is for".to_owned()),
@@ -191,7 +194,8 @@ fn nic_of<'a>(work: &Work<'a>, want: &Want<'_>) -> Option<&'a Nic> {
 fn turbo(work: &Work<'_>, want: &Want<'_>) -> Planned {
     let mut policies = work.machine().power.policies.iter();
     // In its passive mode the driver calls itself intel_cpufreq; the file is the same.
-    let is_intel = policies.any(|policy| matches!(&*policy.driver, "intel_pstate" | "intel_cpufreq"));
+    let is_intel =
+        policies.any(|policy| matches!(&*policy.driver, "intel_pstate" | "intel_cpufreq"));
     let (path, inverted) = match is_intel {
         true => ("/sys/devices/system/cpu/intel_pstate/no_turbo", true),
         false => ("/sys/devices/system/cpu/cpufreq/boost", false),

@@ -176,8 +176,7 @@ fn entry_of<'a>(work: &Work<'a>, finding: &Finding) -> Option<&'a Setting> {
 
 fn about(work: &Work<'_>, finding: &Finding) -> bool {
     let asked = &work.request.devices;
-    asked.is_empty()
-        || asked.iter().any(|name| audit::is_about(finding, work.machine(), name))
+    asked.is_empty() || asked.iter().any(|name| audit::is_about(finding, work.machine(), name))
 }
 
 /// The devices of a finding, each with the label that its value was observed under.

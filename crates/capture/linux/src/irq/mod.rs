@@ -8,6 +8,7 @@ pub(crate) mod interrupts;
 mod managed;
 pub(crate) mod name;
 mod source;
+mod vectors;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +20,7 @@ pub(crate) use self::interrupts::Interrupts;
 use self::interrupts::Line;
 use self::managed::Modes;
 use self::source::Devices;
+pub use self::vectors::{Vector, vectors};
 use crate::{Troubles, parallel};
 
 const INTERRUPTS: &str = "/proc/interrupts";

@@ -7,8 +7,8 @@ use super::pool::Pools;
 use super::vector::Vectors;
 use super::{NIC, by_goal, change, named, ports};
 use crate::draft::{Draft, Drafted, Work};
-use crate::request::Queues;
 use crate::ethtool;
+use crate::request::Queues;
 
 const CHANNELS: &str = "nic-channels";
 
@@ -40,8 +40,7 @@ pub(crate) fn fit_channels(work: &Work<'_>, draft: &mut Draft) {
             port.node
         );
         let place = Place::Ethtool { what };
-        let mut drafted =
-            change(work, CHANNELS, port.device, place, Form::Text, from, to, because);
+        let mut drafted = change(work, CHANNELS, port.device, place, Form::Text, from, to, because);
         drafted.planned.drops_link = Some(port.nic.name.clone());
         draft.change(Drafted { is_named, ..drafted });
     }

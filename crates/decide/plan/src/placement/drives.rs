@@ -62,10 +62,7 @@ pub(super) fn place(
 fn controllers<'a>(work: &Work<'a>, vectors: &'a Vectors<'a>) -> Vec<Controller<'a>> {
     let mut all: BTreeMap<PciAddress, Vec<&'a str>> = BTreeMap::new();
     let is_real = |drive: &&Drive| {
-        !matches!(
-            drive.kind,
-            DriveKind::Virtio | DriveKind::Paravirtual | DriveKind::NvmeFabrics
-        )
+        !matches!(drive.kind, DriveKind::Virtio | DriveKind::Paravirtual | DriveKind::NvmeFabrics)
     };
     for drive in work.machine().drives.iter().filter(is_real) {
         for function in device::functions_of(drive) {

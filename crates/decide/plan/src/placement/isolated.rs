@@ -11,12 +11,7 @@ use crate::device;
 use crate::draft::{Draft, Work};
 
 /// Moves what neither a port's nor a controller's placement has moved already.
-pub(super) fn place(
-    work: &Work<'_>,
-    pools: &mut Pools<'_>,
-    taken: &mut Taken,
-    draft: &mut Draft,
-) {
+pub(super) fn place(work: &Work<'_>, pools: &mut Pools<'_>, taken: &mut Taken, draft: &mut Draft) {
     let cpus = &work.machine().cpus;
     let isolated = cpus.isolated.and(&cpus.online);
     let is_named = work.request.named.iter().any(|one| one.setting == ISOLATED);

@@ -154,8 +154,7 @@ fn named<'a>(work: &Work<'a>, setting: &str, device: &Device) -> Option<&'a str>
     let is_asked = work.wants_setting(setting) && work.wants_device(Some(device));
     let mut all = work.request.named.iter().rev();
     let one = all.find(|one| {
-        one.setting == setting
-            && one.device.as_ref().is_none_or(|name| work.is_same(device, name))
+        one.setting == setting && one.device.as_ref().is_none_or(|name| work.is_same(device, name))
     });
     one.filter(|_| is_asked).map(|one| one.value.as_str())
 }

@@ -56,10 +56,8 @@ pub(super) fn ports<'a>(
     let mut seen: BTreeSet<PciAddress> = BTreeSet::new();
     let mut ports = Vec::new();
     for nic in &work.machine().nics {
-        if !matches!(
-            nic.kind,
-            NicKind::Physical | NicKind::VirtualFunction | NicKind::Paravirtual
-        ) || !words::is_name(&nic.name)
+        if !matches!(nic.kind, NicKind::Physical | NicKind::VirtualFunction | NicKind::Paravirtual)
+            || !words::is_name(&nic.name)
         {
             continue;
         }
@@ -191,7 +189,10 @@ fn is_worth(work: &Work<'_>, port: &Port<'_>) -> bool {
 }
 
 fn is_far(work: &Work<'_>, port: &Port<'_>, near: &CpuSet) -> bool {
-    port.queues.iter().flatten().any(|one| reach(work, one).is_some_and(|cpus| !cpus.is_subset(near)))
+    port.queues
+        .iter()
+        .flatten()
+        .any(|one| reach(work, one).is_some_and(|cpus| !cpus.is_subset(near)))
 }
 
 /// Whether all of several queues wait for one CPU.

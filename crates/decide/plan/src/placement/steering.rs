@@ -110,8 +110,7 @@ pub(super) fn receive(work: &Work<'_>, pools: &mut Pools<'_>, draft: &mut Draft)
                 true => "its queues spread packets already; RPS moves them once more".to_owned(),
                 false => format!("packets of {} are handled on its node", nic.name),
             };
-            let drafted =
-                file(work, RPS, nic, path, Ok(from.to_string()), to.to_string(), because);
+            let drafted = file(work, RPS, nic, path, Ok(from.to_string()), to.to_string(), because);
             draft.change(Drafted { is_named: name.is_some(), ..drafted });
         }
     }

@@ -32,7 +32,8 @@ impl FromStr for Where {
 
     /// `near`, `node:1`, `cpus:3,1`, `whole-node`; a bare list is one of CPUs.
     fn from_str(text: &str) -> Result<Self, String> {
-        let node = |text: &str| text.parse().map(NodeId).map_err(|_| format!("{text:?} is no node"));
+        let node =
+            |text: &str| text.parse().map(NodeId).map_err(|_| format!("{text:?} is no node"));
         match text.trim().split_once(':') {
             None if text.trim() == "near" => Ok(Self::Near),
             None if text.trim() == "whole-node" => Ok(Self::Whole(None)),

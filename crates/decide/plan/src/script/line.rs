@@ -99,7 +99,8 @@ fn ethtool(device: Option<&Device>, what: &Ethtool, value: &str) -> Vec<String> 
 /// (PCI Express Base Specification, Device Control Register).
 fn max_read_request(device: Option<&Device>, value: &str) -> Vec<String> {
     let bytes = value.parse::<u32>().ok().filter(|bytes| (128..=4096).contains(bytes));
-    let bits = bytes.filter(|bytes| bytes.is_power_of_two()).map(|bytes| bytes.trailing_zeros() - 7);
+    let bits =
+        bytes.filter(|bytes| bytes.is_power_of_two()).map(|bytes| bytes.trailing_zeros() - 7);
     match (device.and_then(|device| device.function), bits) {
         (Some(function), Some(bits)) => vec![format!(
             "run setpci -s {} CAP_EXP+8.w={bits:x}000:7000",

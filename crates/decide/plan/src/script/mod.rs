@@ -173,9 +173,13 @@ fn head(what: &str) -> String {
 fn helpers(body: &str) -> String {
     let is_used = |name: &str| {
         let calls = |line: &str| line.trim_start().split(' ').any(|word| word == name);
-        let by_other = |other: &str| HELPERS.iter().any(|(own, text)| {
-            *own == other && text.contains(&format!("{name} ")) && body.contains(&format!("{own} "))
-        });
+        let by_other = |other: &str| {
+            HELPERS.iter().any(|(own, text)| {
+                *own == other
+                    && text.contains(&format!("{name} "))
+                    && body.contains(&format!("{own} "))
+            })
+        };
         body.lines().filter(|line| !line.starts_with('#')).any(calls)
             || (name == "put" && (by_other("irq") || by_other("irq_at")))
     };

@@ -5,11 +5,13 @@
 //! a field of a document may only be added. A value that is unknown is `null`, never zero.
 
 mod audit;
+mod change;
 mod topology;
 
 pub use audit::{
     Audit, AuditChange, AuditEffect, AuditEvidence, AuditFinding, AuditSetting, audit,
 };
+pub use change::{Receipts, Reverts, Verification, receipts, reverts, verification};
 pub use topology::{
     Cache, Controller, CpuSets, Drive, Function, FunctionNames, Gpu, Host, Interrupt, Lanes, Link,
     Nic, Node, Package, Smt, SubNuma, Topology, Unknown, topology,
@@ -20,6 +22,9 @@ pub fn schemas() -> Vec<(&'static str, String)> {
     vec![
         ("topology-1.json", schema_text(&schema::<Topology>())),
         ("audit-1.json", schema_text(&schema::<Audit>())),
+        ("receipts-1.json", schema_text(&schema::<Receipts>())),
+        ("reverts-1.json", schema_text(&schema::<Reverts>())),
+        ("verification-1.json", schema_text(&schema::<Verification>())),
     ]
 }
 
