@@ -92,6 +92,20 @@ impl Simulated {
         self.store(path, text.as_bytes())
     }
 
+    /// Another process sets what ethtool sets.
+    ///
+    /// # Errors
+    /// As the driver would.
+    pub fn other_ethtool(&self, nic: &str, what: &Ethtool, values: &str) -> Result<(), Errno> {
+        network::set(self, nic, what, values)
+    }
+
+    /// What was taken away comes back as it was in the beginning.
+    pub fn bring_back(&self, path: &str) {
+        let real = self.real(path);
+        self.state().files.forget(&real);
+    }
+
     /// A file appears, or gets this text, whatever a write to it would do.
     pub fn set(&self, path: &str, text: &str) {
         let real = self.real(path);
