@@ -30,7 +30,9 @@ impl Difference {
     pub fn is_of_topology(&self) -> bool {
         let of_machine = ["CPUs online", "CPUs isolated", "threads a core", "processor", "product"];
         match self.property {
-            "node" | "distances" | "CPUs" | PRESENT => true,
+            "node" | "distances" | "CPUs" => true,
+            // A drive that comes or goes moves no other.
+            PRESENT => self.device.starts_with("node "),
             property => self.device == "machine" && of_machine.contains(&property),
         }
     }
