@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod ask;
+pub mod change;
 mod error;
 mod explain;
 pub mod findings;

@@ -8,6 +8,7 @@
 mod audit;
 mod placement;
 mod plan;
+mod change;
 mod topology;
 
 pub use audit::{
@@ -18,6 +19,7 @@ pub use placement::{
     placement,
 };
 pub use plan::{Plan, PlanChange, PlanDevice, PlanEqual, PlanLeft, plan};
+pub use change::{Receipts, Reverts, Verification, receipts, reverts, verification};
 pub use topology::{
     Cache, Controller, CpuSets, Drive, Function, FunctionNames, Gpu, Host, Interrupt, Lanes, Link,
     Nic, Node, Package, Smt, SubNuma, Topology, Unknown, topology,
@@ -30,6 +32,9 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("audit-1.json", schema_text(&schema::<Audit>())),
         ("placement-1.json", schema_text(&schema::<PlacementDocument>())),
         ("plan-1.json", schema_text(&schema::<Plan>())),
+        ("receipts-1.json", schema_text(&schema::<Receipts>())),
+        ("reverts-1.json", schema_text(&schema::<Reverts>())),
+        ("verification-1.json", schema_text(&schema::<Verification>())),
     ]
 }
 
