@@ -44,12 +44,19 @@ pub fn apply(
         && settled.iter().any(|receipt| !receipt.outcome.is_well());
     if is_stopped || intents.is_empty() {
         let ending = if is_stopped { Ending::Undone } else { Ending::Done };
-        return Ok(Receipts { transaction: None, receipts: settled, ending });
+        return Ok(Receipts {
+            transaction: None,
+            receipts: settled,
+            ending,
+            is_interrupted: false,
+        });
     }
     let id = intend(journal, &intents, boot, options)?;
     let mut receipts = settled;
     let carried = carry(&lookup, journal, id, &intents, options, &mut receipts);
-    finish(&lookup, journal, id, carried, receipts)
+    let is_interrupted = is_stopped_by(options);
+    let came = finish(&lookup, journal, id, carried, receipts)?;
+    Ok(Receipts { is_interrupted: is_interrupted && came.ending != Ending::Done, ..came })
 }
 
 /// Changes that a reboot has reset need no undoing: without this, a journal would grow with each
@@ -111,6 +118,10 @@ fn carry(
     let mut opened: BTreeSet<&str> = BTreeSet::new();
     let mut how = End::Done;
     while let Some(index) = order.pop_front() {
+        if is_stopped_by(options) {
+            how = End::Failed;
+            break;
+        }
         let Some(intent) = intents.get(index) else { break };
         let came = change(lookup, intent, &opened);
         let is_waiting = is_pair_refusal(intent, &came)
@@ -131,6 +142,11 @@ fn carry(
     }
     journal.append(Record::End { transaction, how })?;
     Ok(how)
+}
+
+/// Whether the person wants it to end.
+fn is_stopped_by(options: &Options) -> bool {
+    options.stop.load(std::sync::atomic::Ordering::Relaxed)
 }
 
 /// What came of one change.
@@ -309,7 +325,8 @@ fn finish(
     carried: Result<End, JournalError>,
     receipts: Vec<Receipt>,
 ) -> Result<Receipts, ApplyError> {
-    let ended = |ending| Receipts { transaction: Some(id), receipts, ending };
+    let ended =
+        |ending| Receipts { transaction: Some(id), receipts, ending, is_interrupted: false };
     match carried {
         Ok(End::Done) => Ok(ended(Ending::Done)),
         Ok(End::Failed) => {

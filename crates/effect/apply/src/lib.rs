@@ -45,5 +45,5 @@ pub use hold::HOLD_VERB;
 pub use kernel::{Kernel, ServiceOrder};
 pub use live::hold_idle_latency;
 pub use receipts::{Ending, OnFailure, Options, Receipt, Receipts};
-pub use undo::{Force, Reverted, Selection, revert};
+pub use undo::{Force, Reverted, Selection, revert, revert_script};
 pub use verify::{Standing, Verified, verify};

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a caller wants, and what it is told.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use setting::{Outcome, Planned};
 
 /// What to do when a change fails.
@@ -14,7 +17,7 @@ pub enum OnFailure {
 }
 
 /// How a plan is to be carried out.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// What to do when a change fails.
     pub on_failure: OnFailure,
@@ -22,6 +25,8 @@ pub struct Options {
     pub at: String,
     /// Why: the command as typed.
     pub why: String,
+    /// Turns true when the person wants it to end: it is all taken back then.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What came of one value of a plan.
@@ -67,6 +72,8 @@ pub struct Receipts {
     pub receipts: Vec<Receipt>,
     /// How it ended.
     pub ending: Ending,
+    /// Whether it ended because the person wanted it to.
+    pub is_interrupted: bool,
 }
 
 /// How a plan ended.

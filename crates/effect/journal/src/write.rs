@@ -95,12 +95,17 @@ impl Journal {
         self.transaction(id)?.entries.get(index)
     }
 
+    /// The number that the next transaction gets.
+    pub fn next_transaction(&self) -> u64 {
+        self.fold.last.saturating_add(1)
+    }
+
     /// Begins a transaction and gives its number; `begin`'s own number does not count.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn begin(&mut self, begin: Begin) -> Result<u64, JournalError> {
-        let transaction = self.fold.last.saturating_add(1);
+        let transaction = self.next_transaction();
         self.append(Record::Begin(Begin { transaction, ..begin }))?;
         Ok(transaction)
     }

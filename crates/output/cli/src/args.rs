@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can be typed. One definition gives the parser, `-h`, `--help`, man pages and completions.
 
+mod change;
+
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+pub(crate) use self::change::{Apply, Changing, Persist, Plan, Revert, Verify, Wishes};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Keeps I/O on the near side of a NUMA machine.
@@ -85,12 +88,26 @@ pub(crate) enum Verb {
     Audit(Audit),
     /// Plan the changes: what, in which order, from what to what, and what is left
     Plan(Plan),
+    /// Make the changes, each written down first and read back after
+    Apply(Apply),
+    /// Compare what was applied with what is there
+    Verify(Verify),
+    /// Take changes back, byte for byte
+    Revert(Revert),
+    /// Keep a plan over boots
+    Persist(Persist),
     /// Explain a setting: what it is, its values, effect, trade-off, source
     Explain(Explain),
     /// Save what the other verbs read into one file, redacted
     Capture(Capture),
     /// Run a command on the CPUs and memory near a drive, NIC, GPU or folder
     Exec(Exec),
+    /// Hold a bound on the latency of idle states, until it is ended
+    #[command(name = apply::HOLD_VERB, hide = true)]
+    HoldIdleLatency {
+        /// Microseconds.
+        bound_us: u32,
+    },
     /// Print man pages, completions and schemas; make synthetic machines
     #[command(subcommand)]
     Generate(Generate),
@@ -159,64 +176,6 @@ pub(crate) struct Audit {
     pub(crate) fail_on: Option<Level>,
 
     /// Every finding in full, notes included
-    #[arg(long, short)]
-    pub(crate) verbose: bool,
-}
-
-/// Arguments of `plan`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Nothing is changed. What is named with --set, or listed with --only, may drop a link \
-                        that the login uses; else it is left out.\nExamples:\n  nearside plan --goal latency\n  \
-                        nearside plan --set nic-rx-ring=4096@eth0\n  nearside plan --device eth0 --cpus 3,1\n  \
-                        nearside plan --only nic-irq-placement --script > place.sh"
-)]
-pub(crate) struct Plan {
-    /// All that the audit proposes for a goal (throughput, where nothing else is asked)
-    #[arg(long, value_name = "GOAL")]
-    pub(crate) goal: Option<Goal>,
-
-    /// A setting by name; on every device that has it, where none is given
-    #[arg(long, value_name = "SETTING=VALUE[@DEVICE]")]
-    pub(crate) set: Vec<String>,
-
-    /// Settings from a TOML file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) profile: Option<PathBuf>,
-
-    /// Only these settings
-    #[arg(long, value_name = "SETTING", value_delimiter = ',')]
-    pub(crate) only: Vec<String>,
-
-    /// Only these devices
-    #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
-    pub(crate) device: Vec<String>,
-
-    /// Interrupts of the devices on these CPUs: the first queue on the first
-    #[arg(long, value_name = "LIST", requires = "device", conflicts_with = "node")]
-    pub(crate) cpus: Option<String>,
-
-    /// Interrupts of the devices on the cores of this node, one each
-    #[arg(long, value_name = "N", requires = "device")]
-    pub(crate) node: Option<u32>,
-
-    /// Fewer channels where a port has more queues than near cores
-    #[arg(long)]
-    pub(crate) fit_channels: bool,
-
-    /// Network device that must not lose its link (what carries a login or storage is found by itself)
-    #[arg(long, value_name = "NIC", value_delimiter = ',', hide_short_help = true)]
-    pub(crate) carries: Vec<String>,
-
-    /// Print a shell script that carries it out
-    #[arg(long, conflicts_with_all = ["undo_script", "json"])]
-    pub(crate) script: bool,
-
-    /// Print a shell script that takes it back
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) undo_script: bool,
-
-    /// Every place and every line
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
@@ -405,7 +364,7 @@ pub(crate) enum Generate {
         /// Which shell.
         shell: clap_complete::Shell,
     },
-    /// A JSON schema: topology/1, audit/1, plan/1, placement/1
+    /// A JSON schema: topology/1, audit/1, plan/1, receipts/1, reverts/1, verification/1, placement/1
     Schema {
         /// Which document.
         #[arg(default_value = "topology/1")]

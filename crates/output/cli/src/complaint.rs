@@ -17,6 +17,8 @@ pub(crate) fn report(expected: Expected) -> ExitCode {
     let (code, help) = match &expected {
         Expected::Usage { help, .. } => (2, help.as_str()),
         Expected::Precondition { help, .. } => (4, help.as_str()),
+        Expected::Undone { help, .. } => (5, help.as_str()),
+        Expected::Stuck { help, .. } => (6, help.as_str()),
         Expected::NotStarted { help, code, .. } => (*code, help.as_str()),
         Expected::ClosedPipe => return ExitCode::SUCCESS,
         Expected::Arguments(error) if error.use_stderr() => {

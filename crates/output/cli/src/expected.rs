@@ -9,8 +9,14 @@ use std::process::ExitCode;
 pub(crate) enum Ended {
     /// Done.
     Well = 0,
-    /// Findings at or above `--fail-on`.
+    /// Findings at or above `--fail-on`, or something that is not as it was set.
     Findings = 3,
+    /// A change failed, and all of it was taken back.
+    Undone = 5,
+    /// A change failed, and so did taking it back: a person must look.
+    Stuck = 6,
+    /// Interrupted, and taken back.
+    Interrupted = 130,
 }
 
 impl From<Ended> for ExitCode {
@@ -36,6 +42,22 @@ pub(crate) enum Expected {
     /// Something that the verb needs is missing: a file, a permission, a kernel feature.
     #[error("{what}")]
     Precondition {
+        /// What failed, where, why.
+        what: String,
+        /// What to do next.
+        help: String,
+    },
+    /// A change failed, and all of it was taken back.
+    #[error("{what}")]
+    Undone {
+        /// What failed, where, why.
+        what: String,
+        /// What to do next.
+        help: String,
+    },
+    /// A change failed, and so did taking it back.
+    #[error("{what}")]
+    Stuck {
         /// What failed, where, why.
         what: String,
         /// What to do next.

@@ -7,7 +7,9 @@ mod args;
 mod complaint;
 mod expected;
 mod source;
+mod stop;
 mod subject;
+mod takeback;
 mod terminal;
 mod verbs;
 

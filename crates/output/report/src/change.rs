@@ -43,9 +43,7 @@ fn receipts_summary(came: &Receipts) -> String {
         many => format!("; {} so before", was(many)),
     };
     match (came.ending, came.transaction) {
-        (Ending::Done, None) if written == 0 => {
-            format!("Nothing was written: all {} are as wanted.", text::count(equal, "value"))
-        }
+        (Ending::Done, None) if written == 0 => "Nothing to change: all is as wanted.".to_owned(),
         (Ending::Done, None) => "Nothing was written.".to_owned(),
         (Ending::Done, Some(id)) => {
             format!("Transaction {id}: {} tried{so_before}.", text::count(written, "write"))
@@ -154,8 +152,9 @@ pub fn verified(all: &[Verified], lines: Lines, style: &Style) -> String {
     let off = all.iter().filter(|each| each.is_drift()).count();
     let summary = match (all.len(), off) {
         (0, _) => "Nothing is applied.".to_owned(),
-        (many, 0) => format!("All {} hold.", text::count(many, "value")),
-        (many, off) => format!("{off} of {} do not hold.", text::count(many, "value")),
+        (1, 0) => "The one value holds.".to_owned(),
+        (many, 0) => format!("All {many} values hold."),
+        (many, off) => format!("Of {}, {off} not as set.", text::count(many, "value")),
     };
     let is_notable = |each: &&Verified| lines == Lines::All || each.standing != Standing::AsSet;
     draw(&summary, all.iter().filter(is_notable).map(verified_row).collect(), style)

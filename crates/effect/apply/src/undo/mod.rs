@@ -8,9 +8,12 @@
 
 mod goal;
 mod restore;
+mod script;
 
 use journal::{End, Journal, Raw, Record, Transaction};
 use setting::Undone;
+
+pub use self::script::revert_script;
 
 use self::goal::{Goal, Goals, Owner};
 use crate::carry::boot;

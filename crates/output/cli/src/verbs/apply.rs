@@ -2,12 +2,13 @@
 //! `nearside apply`: carries a plan out under the journal.
 
 use apply::{Ending, OnFailure, Options, Receipts};
-use journal::{Journal, Record};
+use journal::Record;
 use report::change::Lines;
+use setting::Plan;
 
 use crate::args::{Apply, Common};
 use crate::expected::{Ended, Expected};
-use crate::verbs::{change, plan};
+use crate::verbs::{change, persist, plan};
 use crate::{stop, takeback, terminal};
 
 pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
@@ -15,9 +16,12 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
         return confirm(asked);
     }
     let kernel = change::kernel(common)?;
-    let made = plan::make(common, &asked.wanted)?;
+    let made = plan::make(common, &asked.wishes)?;
+    if asked.persisted {
+        persist::check_machine(common, &made.machine)?;
+    }
     if asked.dry_run {
-        terminal::answer(&plan::script(&made))?;
+        terminal::answer(&made.script())?;
         return Ok(Ended::Well);
     }
     if !made.plan.changes.is_empty() {
@@ -25,9 +29,11 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
     }
     let mut journal = change::journal(&asked.changing)?;
     let guard = match asked.confirm_within {
-        Some(after) if !made.plan.changes.is_empty() => {
-            Some(takeback::start(&change::path(&asked.changing), journal.next_transaction(), after.0)?)
-        }
+        Some(after) if !made.plan.changes.is_empty() => Some(takeback::start(
+            &change::path(&asked.changing),
+            journal.next_transaction(),
+            after,
+        )?),
         _ => None,
     };
     let options = Options {
@@ -46,7 +52,7 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
         }
     }
     if !common.json {
-        plan::tell_left(&made, common);
+        tell_left(&made.plan);
         next_steps(&came);
     }
     Ok(ended(&came))
@@ -75,6 +81,15 @@ fn show(common: &Common, asked: &Apply, came: &Receipts) -> Result<(), Expected>
     terminal::answer(&report::change::receipts(came, lines, &terminal::style(common.color)))
 }
 
+/// What the plan did not change is easily forgotten.
+fn tell_left(plan: &Plan) {
+    match plan.left.len() {
+        0 => {}
+        1 => terminal::hint("1 is left to others:  nearside plan"),
+        many => terminal::hint(&format!("{many} are left to others:  nearside plan")),
+    }
+}
+
 fn next_steps(came: &Receipts) {
     if let (Some(id), Ending::Done) = (came.transaction, came.ending) {
         terminal::hint("verify it:     nearside verify");
@@ -88,6 +103,6 @@ fn ended(came: &Receipts) -> Ended {
         Ending::Stuck => Ended::Stuck,
         Ending::Undone => Ended::Undone,
         Ending::Done if came.receipts.iter().all(|each| each.outcome.is_well()) => Ended::Well,
-        Ending::Done => Ended::Drift,
+        Ending::Done => Ended::Findings,
     }
 }

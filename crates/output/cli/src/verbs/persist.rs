@@ -31,7 +31,7 @@ pub(crate) fn run(common: &Common, asked: &Persist) -> Result<Ended, Expected> {
     }
     let kernel = change::kernel(common)?;
     // A wish that cannot be planned is not kept.
-    plan::make(common, &asked.wanted)?;
+    plan::make(common, &asked.wishes)?;
     let program = std::env::current_exe()?;
     let files = [(UNIT, unit(&program, &words())), (RULES, rules())];
     if asked.dry_run {
@@ -59,7 +59,9 @@ fn remove(asked: &Persist) -> Result<Ended, Expected> {
         [UNIT, RULES, MACHINE].into_iter().filter(|path| Path::new(path).exists()).collect();
     if asked.dry_run {
         let lines = there.iter().map(|path| format!("rm {path}\n")).collect::<String>();
-        let text = format!("#!/bin/sh\nset -e\nsystemctl disable nearside.service\n{lines}systemctl daemon-reload\n");
+        let text = format!(
+            "#!/bin/sh\nset -e\nsystemctl disable nearside.service\n{lines}systemctl daemon-reload\n"
+        );
         return terminal::answer(&text).map(|()| Ended::Well);
     }
     change::demand_root("persist --remove")?;
@@ -98,7 +100,10 @@ pub(crate) fn check_machine(common: &Common, now: &machine::Machine) -> Result<(
         difference(first),
         moved.len() - 1
     );
-    Err(Expected::precondition(what, "look at `nearside plan`, then keep it again: nearside persist …"))
+    Err(Expected::precondition(
+        what,
+        "look at `nearside plan`, then keep it again: nearside persist …",
+    ))
 }
 
 fn difference(each: &Difference) -> String {
@@ -181,7 +186,9 @@ fn rules() -> String {
 fn script(files: &[(&str, String)]) -> String {
     let file = |(path, text): &(&str, String)| format!("cat > {path} <<'END'\n{text}END\n");
     let files = files.iter().map(file).collect::<String>();
-    format!("#!/bin/sh\nset -e\n{files}systemctl daemon-reload\nsystemctl enable nearside.service\nudevadm control --reload\n")
+    format!(
+        "#!/bin/sh\nset -e\n{files}systemctl daemon-reload\nsystemctl enable nearside.service\nudevadm control --reload\n"
+    )
 }
 
 fn demand_systemd() -> Result<(), Expected> {
@@ -194,7 +201,10 @@ fn demand_systemd() -> Result<(), Expected> {
 
 fn systemctl(words: &[&str]) -> Result<(), Expected> {
     let failed = |why: String| {
-        Expected::precondition(format!("systemctl {}: {why}", words.join(" ")), "look at journalctl -b")
+        Expected::precondition(
+            format!("systemctl {}: {why}", words.join(" ")),
+            "look at journalctl -b",
+        )
     };
     let mut command = Command::new("systemctl");
     let status = command.args(words).stdin(Stdio::null()).status();
@@ -215,7 +225,8 @@ fn put(path: &Path, text: &str) -> Result<(), Expected> {
     let failed = |error: io::Error| cannot("write", &path.display().to_string(), &error);
     let part: PathBuf = path.with_extension("nearside-part");
     let mut options = fs::OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o644).open(&part).map_err(failed)?;
+    let mut file =
+        options.write(true).create(true).truncate(true).mode(0o644).open(&part).map_err(failed)?;
     io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
     file.sync_all().map_err(failed)?;
     fs::rename(&part, path).map_err(failed)

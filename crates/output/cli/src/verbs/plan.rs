@@ -4,21 +4,51 @@
 use std::path::Path;
 
 use audit::Subject;
+use machine::Machine;
 use plan::{BootTool, Named, Profile, Queues, Refusal, Request};
 use report::findings::Detail;
 use setting::Goal;
 
-use crate::args::{Common, Plan};
+use crate::args::{Common, Plan, Wishes};
 use crate::expected::{Ended, Expected};
 use crate::source::{Kind, Source};
 use crate::{source, subject, terminal};
 
 pub(crate) fn run(common: &Common, asked: &Plan) -> Result<Ended, Expected> {
+    let made = make(common, &asked.wishes)?;
+    if common.json {
+        terminal::document(&report::json::plan(&made.plan))?;
+    } else if asked.script {
+        terminal::answer(&made.script())?;
+    } else if asked.undo_script {
+        terminal::answer(&plan::undo_script(&made.plan, &made.machine))?;
+    } else {
+        let detail = if asked.verbose { Detail::Full } else { Detail::Brief };
+        terminal::answer(&report::plan::draw(&made.plan, detail, &terminal::style(common.color)))?;
+    }
+    Ok(Ended::Well)
+}
+
+/// A plan, and the machine it is for.
+pub(crate) struct Made {
+    pub(crate) plan: setting::Plan,
+    pub(crate) machine: Machine,
+}
+
+impl Made {
+    /// The plan as a shell script.
+    pub(crate) fn script(&self) -> String {
+        plan::script(&self.plan, &self.machine)
+    }
+}
+
+/// Reads the machine and plans what is wished.
+pub(crate) fn make(common: &Common, wishes: &Wishes) -> Result<Made, Expected> {
     let catalogue = subject::catalogue(common.catalogue.as_deref())?;
-    let mut request = request(asked)?;
+    let mut request = request(wishes)?;
     let source = source::open(common)?;
     let read = subject::read(&*source.root, &catalogue);
-    surroundings(&source, asked, &mut request);
+    surroundings(&source, wishes, &mut request);
     let subject = Subject {
         machine: &read.machine,
         observations: &read.observations,
@@ -26,18 +56,8 @@ pub(crate) fn run(common: &Common, asked: &Plan) -> Result<Ended, Expected> {
         goal: request.goal.unwrap_or_default(),
     };
     plan::check(&subject, &request)?;
-    let made = plan::plan(&subject, &request);
-    if common.json {
-        terminal::document(&report::json::plan(&made))?;
-    } else if asked.script {
-        terminal::answer(&plan::script(&made, &read.machine))?;
-    } else if asked.undo_script {
-        terminal::answer(&plan::undo_script(&made, &read.machine))?;
-    } else {
-        let detail = if asked.verbose { Detail::Full } else { Detail::Brief };
-        terminal::answer(&report::plan::draw(&made, detail, &terminal::style(common.color)))?;
-    }
-    Ok(Ended::Well)
+    let plan = plan::plan(&subject, &request);
+    Ok(Made { plan, machine: read.machine })
 }
 
 impl From<Refusal> for Expected {
@@ -47,7 +67,7 @@ impl From<Refusal> for Expected {
 }
 
 /// What was typed, and what a profile adds to it. Where nothing is named, the goal is throughput.
-fn request(asked: &Plan) -> Result<Request, Expected> {
+fn request(asked: &Wishes) -> Result<Request, Expected> {
     let mut request = Request {
         goal: asked.goal.map(Goal::from),
         named: asked.set.iter().map(|text| text.parse()).collect::<Result<_, Refusal>>()?,
@@ -67,7 +87,7 @@ fn request(asked: &Plan) -> Result<Request, Expected> {
 }
 
 /// The two forms of the vendors' scripts: `--cpus LIST` and `--node N`, for each device.
-fn places(asked: &Plan) -> Vec<Named> {
+fn places(asked: &Wishes) -> Vec<Named> {
     let value = match (&asked.cpus, asked.node) {
         (Some(list), _) => format!("cpus:{list}"),
         (None, Some(node)) => format!("node:{node}"),
@@ -97,7 +117,7 @@ fn profile(file: &Path) -> Result<Profile, Expected> {
 }
 
 /// What only a person or the live machine tells: who is logged in over what, and how it boots.
-fn surroundings(source: &Source, asked: &Plan, request: &mut Request) {
+fn surroundings(source: &Source, asked: &Wishes, request: &mut Request) {
     request.carries.clone_from(&asked.carries);
     if source.kind == Kind::Live {
         request.boot = boot_tool();

@@ -23,7 +23,7 @@ pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
     }
     change::demand_root("revert")?;
     if let Some(after) = asked.unless_confirmed {
-        takeback::wait(after.0)?;
+        takeback::wait(after)?;
     }
     let mut journal = change::journal(&asked.changing)?;
     if asked.unless_confirmed.is_some() && is_confirmed(&journal, asked.transaction) {
@@ -59,7 +59,7 @@ fn ended(reverted: &[Reverted]) -> Ended {
     if reverted.iter().any(Reverted::is_stuck) {
         Ended::Stuck
     } else if reverted.iter().any(is_kept) {
-        Ended::Drift
+        Ended::Findings
     } else {
         Ended::Well
     }
@@ -78,7 +78,8 @@ fn list(transactions: &[Transaction]) -> Result<Ended, Expected> {
             Some(_) => "",
         };
         let begin = &each.begin;
-        format!("{:>4}  {}  {left} values{state}  {}\n", begin.transaction, begin.at, begin.why)
+        let values = if left == 1 { "value" } else { "values" };
+        format!("{:>4}  {}  {left} {values}{state}  {}\n", begin.transaction, begin.at, begin.why)
     };
     terminal::answer(&transactions.iter().rev().map(line).collect::<String>())?;
     Ok(Ended::Well)

@@ -14,7 +14,7 @@ pub(crate) fn run(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
     let Some(every) = asked.watch else { return once(common, asked) };
     loop {
         once(common, asked)?;
-        std::thread::sleep(every.0);
+        std::thread::sleep(every);
     }
 }
 
@@ -29,5 +29,5 @@ fn once(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
         let style = terminal::style(common.color);
         terminal::answer(&report::change::verified(&verified, lines, &style))?;
     }
-    Ok(if verified.iter().any(Verified::is_drift) { Ended::Drift } else { Ended::Well })
+    Ok(if verified.iter().any(Verified::is_drift) { Ended::Findings } else { Ended::Well })
 }

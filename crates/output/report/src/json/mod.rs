@@ -6,20 +6,20 @@
 //! a field of a document may only be added. A value that is unknown is `null`, never zero.
 
 mod audit;
+mod change;
 mod placement;
 mod plan;
-mod change;
 mod topology;
 
 pub use audit::{
     Audit, AuditChange, AuditEffect, AuditEvidence, AuditFinding, AuditSetting, audit,
 };
+pub use change::{Receipts, Reverts, Verification, receipts, reverts, verification};
 pub use placement::{
     PlacementDevice, PlacementDocument, PlacementLeftOut, PlacementMemory, PlacementTarget,
     placement,
 };
 pub use plan::{Plan, PlanChange, PlanDevice, PlanEqual, PlanLeft, plan};
-pub use change::{Receipts, Reverts, Verification, receipts, reverts, verification};
 pub use topology::{
     Cache, Controller, CpuSets, Drive, Function, FunctionNames, Gpu, Host, Interrupt, Lanes, Link,
     Nic, Node, Package, Smt, SubNuma, Topology, Unknown, topology,
