@@ -245,7 +245,12 @@ mod tests {
         let mut receipts = receipts.to_vec();
         receipts.push(receipt("sda", Outcome::Equal));
         receipts.push(receipt("sdb", Outcome::Refused { errno: "EINVAL".to_owned() }));
-        let came = Receipts { transaction: Some(4), receipts, ending: Ending::Done };
+        let came = Receipts {
+            transaction: Some(4),
+            receipts,
+            ending: Ending::Done,
+            is_interrupted: false,
+        };
         let drawn = super::receipts(&came, Lines::Notable, &Style::default());
         assert!(drawn.starts_with("Transaction 4: 4 writes tried; 1 was so before."), "{drawn}");
         assert!(drawn.contains("nvme0n1, nvme1n1, nvme2n1"), "{drawn}");
