@@ -26,7 +26,6 @@ fn setting(scope: Scope, form: Form, file: &str) -> Setting {
         after: Vec::new(),
         write: None,
         vendors: Vec::new(),
-        kept: setting::Wanted::default(),
     }
 }
 
