@@ -235,7 +235,7 @@ fn paths_are_near_the_drives_below_their_file_system() {
          24 22 0:40 /@ /pool rw - btrfs /dev/sda rw,subvol=/@\n\
          25 22 0:41 / /merged rw - overlay overlay rw,lowerdir=/l,upperdir=/big/u\\040p,workdir=/w\n\
          26 22 0:42 / /run rw - tmpfs tmpfs rw\n\
-         27 22 0:43 / /home rw - nfs4 srv:/home rw,vers=4.2,addr=192.168.20.4\n\
+         27 22 0:43 / /shared rw - nfs4 srv:/shared rw,vers=4.2,addr=192.168.20.4\n\
          28 22 7:0 / /image rw - ext4 /dev/loop0 rw\n\
          29 22 0:44 / /tank rw - zfs tank/x rw\n\
          30 22 8:0 /srv /big/bound rw - ext4 /dev/sda rw\n\
@@ -249,7 +249,7 @@ fn paths_are_near_the_drives_below_their_file_system() {
         ("/big/bound/x", "sda 0"),
         ("/pool/a", "sda 0, sdb 1"),
         ("/merged/a", "sdb 1"),
-        ("/home/me", "eth20 1 likely"),
+        ("/shared/x", "eth20 1 likely"),
         ("/image", "sdb 1"),
         ("/two", "sda 0, sdb 1"),
     ] {
