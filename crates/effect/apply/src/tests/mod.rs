@@ -159,6 +159,7 @@ fn options() -> Options {
         on_failure: OnFailure::Undo,
         at: "2026-01-01T00:00:00Z".to_owned(),
         why: "a test".to_owned(),
+        ..Options::default()
     }
 }
 
