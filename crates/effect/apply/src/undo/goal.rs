@@ -236,7 +236,9 @@ impl View<'_> {
             Err(why) => return Err(Undone::Failed { why: why.to_string() }),
         };
         let after = entry.receipt.as_ref().and_then(|receipt| receipt.after.as_ref());
-        if after.is_some_and(|after| spot.same(*form, after, before)) {
+        let failed = entry.receipt.as_ref().is_some_and(|receipt| !receipt.outcome.is_well());
+        let is_same = after.is_some_and(|after| spot.same(*form, after, before));
+        if failed && is_same && !self.moved.contains(own) {
             // Our write changed nothing: whatever is there now is no business of ours.
             return Err(Undone::Nothing);
         }
