@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Checks and chores of the house: `cargo xtask tidy | schemas | dist | bench | fuzz | full`.
+//! Checks and chores of the house: `cargo xtask tidy | schemas | dist | bench | fuzz | lab | full`.
 //!
 //! `tidy` is the architecture as a test: who may use whom, how long a file may be, what every file
 //! begins with, and that what is generated is fresh. The rest builds what people download and
@@ -14,6 +14,7 @@ mod bench;
 mod dist;
 mod full;
 mod fuzz;
+mod lab;
 mod project;
 mod schemas;
 mod tidy;
@@ -39,6 +40,9 @@ enum Chore {
     Bench(bench::Options),
     /// Fuzzes every parser for a while.
     Fuzz(fuzz::Options),
+    /// Virtual machines to learn and test with.
+    #[command(subcommand)]
+    Lab(lab::Chore),
     /// The full tier: everything of `tidy`, all tests, long mutation runs.
     Full,
 }
@@ -50,6 +54,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Dist => dist::run(),
         Chore::Bench(options) => bench::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
+        Chore::Lab(chore) => lab::run(chore),
         Chore::Full => full::run(),
     }
 }

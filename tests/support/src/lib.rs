@@ -18,7 +18,7 @@ mod need;
 
 pub use captures::{Capture, captures, lab_captures, shared, tree_captures};
 pub use libtest_mimic::{Arguments, Failed, Trial};
-pub use need::{Need, trial};
+pub use need::{Need, ignored, trial, trial_unless};
 
 /// Runs trials and ends the process with their verdict.
 ///

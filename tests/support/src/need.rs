@@ -44,12 +44,25 @@ pub fn trial(
     needs: &[Need],
     body: impl FnOnce() -> Result<(), Failed> + Send + 'static,
 ) -> Trial {
-    let missing = needs.iter().find_map(|need| need.missing());
+    trial_unless(name, needs.iter().find_map(|need| need.missing()), body)
+}
+
+/// A trial that is ignored, with the reason shown, where something is missing.
+pub fn trial_unless(
+    name: impl Into<String>,
+    missing: Option<String>,
+    body: impl FnOnce() -> Result<(), Failed> + Send + 'static,
+) -> Trial {
     match missing {
         None => Trial::test(name, body),
         Some(reason) if std::env::var_os("NEARSIDE_REQUIRE_ALL").is_some() => {
             Trial::test(name, move || Err(format!("cannot run: {reason}").into()))
         }
-        Some(reason) => Trial::test(name, || Ok(())).with_kind(reason).with_ignored_flag(true),
+        Some(reason) => ignored(name, reason),
     }
+}
+
+/// A trial that is never run here, whatever is required: its tier was not asked for.
+pub fn ignored(name: impl Into<String>, reason: impl Into<String>) -> Trial {
+    Trial::test(name, || Ok(())).with_kind(reason).with_ignored_flag(true)
 }

@@ -49,6 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut bench = Bench { nearside, rounds: options.rounds, broken: Vec::new() };
     println!("load before: {}", load());
     bench.first_screen()?;
+    bench.start_of_a_command()?;
     match options.tree.clone().map_or_else(captured_tree, |tree| Ok(Some(tree)))? {
         Some(tree) => bench.topology(&tree)?,
         None => println!("topology --json / lstopo: skipped, no captures folder with {TREE}"),
@@ -72,6 +73,25 @@ impl Bench {
         let ours = [Line::new(&self.nearside, &[])];
         let rounds = Rounds::run(self.rounds, &ours, &Line::new("lscpu".as_ref(), &[]))?;
         self.promise("bare nearside / lscpu, CPU", &rounds, Cost::cpu_s, 10.0);
+        Ok(())
+    }
+
+    /// A command started near the drive below this checkout against numactl on node 0: wall time. Both
+    /// run `true`, and a start is short, so that there are many rounds.
+    fn start_of_a_command(&mut self) -> Result<()> {
+        let folder = project::top().to_string_lossy().into_owned();
+        let near = ["exec", "--near", &folder, "--", "true"];
+        let title = "exec --near FOLDER -- true / numactl, wall";
+        if Line::new(&self.nearside, &near).measure().is_err() {
+            println!("{title}: skipped, no drive with a node is below {folder}");
+            return Ok(());
+        }
+        let theirs = ["--cpunodebind=0", "--membind=0", "true"];
+        let (ours, theirs) =
+            ([Line::new(&self.nearside, &near)], Line::new("numactl".as_ref(), &theirs));
+        let rounds = Rounds::run(self.rounds.saturating_mul(10), &ours, &theirs)?;
+        self.promise(title, &rounds, Cost::wall_s, 2.0);
+        self.note("exec --near FOLDER -- true / numactl, CPU", &rounds, Cost::cpu_s);
         Ok(())
     }
 

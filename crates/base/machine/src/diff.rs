@@ -5,8 +5,7 @@
 //! Each machine is told as properties of devices, and the two lists are compared. What changes by
 //! itself (temperatures, counts of interrupts, free memory) is no property.
 //!
-//! No verb prints it yet: it is here for those that change a machine and for run records, which
-//! have to say whether it is still the machine that it was.
+//! What is kept over boots asks it whether this is still the machine that it was made for.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +22,20 @@ pub struct Difference {
     pub here: Option<String>,
     /// Value on the second.
     pub there: Option<String>,
+}
+
+impl Difference {
+    /// Whether it moves what a placement rests on: CPUs, nodes, distances, and which device is on
+    /// which. A driver's version or an MTU does not.
+    pub fn is_of_topology(&self) -> bool {
+        let of_machine = ["CPUs online", "CPUs isolated", "threads a core", "processor", "product"];
+        match self.property {
+            "node" | "distances" | "CPUs" => true,
+            // A drive that comes or goes moves no other.
+            PRESENT => self.device.starts_with("node "),
+            property => self.device == "machine" && of_machine.contains(&property),
+        }
+    }
 }
 
 /// Properties by device and name.

@@ -32,6 +32,7 @@ mod package;
 mod path;
 mod power;
 mod rdma;
+mod site;
 mod sub_numa;
 
 pub use block::{Controller, Drive, DriveKind, HiddenBy, Queue, Volume, VolumeKind};
@@ -57,6 +58,7 @@ pub use package::Package;
 pub use path::{Meeting, Path};
 pub use power::{FrequencyPolicy, IdleState, Power, Uncore};
 pub use rdma::{RdmaDevice, RdmaPort};
+pub use site::{End, Lost, LostWhy, Site, Target};
 pub use sub_numa::{Interleaving, InterleavingState, SubNuma, SubNumaKind};
 
 /// One machine, as far as it could be read.

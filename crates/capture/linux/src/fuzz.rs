@@ -9,7 +9,7 @@ use root::fuzz::Parser;
 use setting::{Form, canonical};
 use units::{CpuSet, PciAddress};
 
-use crate::{acpi, block, cache, cpu, dmi, gpu, host, irq, net, node, pci, power, rdma};
+use crate::{acpi, block, cache, cpu, dmi, gpu, host, irq, near, net, node, pci, power, rdma};
 
 /// A parser of text.
 macro_rules! text {
@@ -110,6 +110,21 @@ pub const PARSERS: &[Parser] = &[
     text!("if_inet6", "fe80000000000000000000fffe000001 02 40 20 80 eth0\n", |t| {
         let _ = net::usage::addresses(t).count();
     }),
+    text!("ipv4 route", "eth20 0014A8C0 00000000 0001 0 0 100 00FFFFFF 0 0 0", |t| {
+        drop(near::route::parse_v4(t));
+    }),
+    text!("ipv6 route", "fd000020000000000000000000000000 40 0 00 0 00000100 00000001 00000000 00000001 eth0", |t| {
+        drop(near::route::parse_v6(t));
+    }),
+    text!("mount", "36 35 98:0 / /mnt\\040a rw - overlay overlay rw,upperdir=/a", |t| {
+        let _ = (near::mount::parse_mountinfo(t), near::mount::parse_mounts(t));
+    }),
+    text!("fabrics address", "traddr=192.168.20.2,trsvcid=4420,host_iface=eth20", |t| {
+        for transport in ["tcp", "fc"] {
+            drop(near::fabric::parse(transport, t));
+        }
+    }),
+    text!("memory nodes", "Mems_allowed_list:\t0-1\n", |t| drop(near::memory_of_status(t))),
     text!("net speed", "100000", |t| drop(net::speed(t))),
     text!("net uevent", "DEVTYPE=vlan\nINTERFACE=eth0.5\n", |t| {
         let _ = net::kind::device_type(t);

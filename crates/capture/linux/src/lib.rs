@@ -27,6 +27,7 @@ pub mod fuzz;
 mod gpu;
 mod host;
 mod irq;
+mod near;
 mod net;
 mod node;
 mod observe;
@@ -40,6 +41,9 @@ mod troubles;
 use machine::Machine;
 use root::Root;
 
+pub use host::services;
+pub use irq::{Vector, vectors};
+pub use near::{Addresses, Asked, Part, ask_places, site};
 pub use observe::observe;
 pub use quote::quote;
 pub use troubles::Troubles;

@@ -39,6 +39,7 @@ pub use capture::{About, FormatError, Overwrite, Written};
 pub use dir::{Dir, text};
 pub use directory::{DirRoot, LiveRoot};
 pub use error::{ArchiveOpenError, OpenError};
+pub use live::EthtoolValues;
 pub use memory::MemoryRoot;
 pub use open::{Opened, open, open_archive};
 pub use question::Question;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can be typed. One definition gives the parser, `-h`, `--help`, man pages and completions.
 
+use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -87,6 +89,8 @@ pub(crate) enum Verb {
     Explain(Explain),
     /// Save what the other verbs read into one file, redacted
     Capture(Capture),
+    /// Run a command on the CPUs and memory near a drive, NIC, GPU or folder
+    Exec(Exec),
     /// Print man pages, completions and schemas; make synthetic machines
     #[command(subcommand)]
     Generate(Generate),
@@ -297,6 +301,94 @@ pub(crate) struct Capture {
     pub(crate) key_file: Option<PathBuf>,
 }
 
+/// Arguments of `exec`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  nearside exec --near nvme0n1,eth20 -- fio job.fio\n  nearside \
+                        exec --near /srv/data --cores 8 --threads-per-core 1 -- postgres\n  nearside \
+                        exec --near eth20 --print systemd\nThe exit code is the command's own; 125 \
+                        when nearside fails, 126 and 127 as with env."
+)]
+pub(crate) struct Exec {
+    /// Drives, NICs, GPUs, PCI addresses, volumes, files, folders
+    #[arg(long, value_name = "DEVICE|PATH", required = true)]
+    pub(crate) near: Vec<String>,
+
+    /// Use N whole cores, spread over nodes and L3 domains
+    #[arg(long, value_name = "N")]
+    pub(crate) cores: Option<NonZeroU32>,
+
+    /// Use the first N threads of each core
+    #[arg(long, value_name = "N")]
+    pub(crate) threads_per_core: Option<NonZeroU32>,
+
+    /// Choose among these CPUs only; isolated ones are used where named here
+    #[arg(long, value_name = "LIST")]
+    pub(crate) cpus: Option<units::CpuSet>,
+
+    /// Where memory comes from
+    #[arg(long, value_name = "POLICY", default_value = "bind")]
+    pub(crate) memory: Memory,
+
+    /// Leave out cores that serve the devices' interrupts, as long as others remain
+    #[arg(long)]
+    pub(crate) avoid_irqs: bool,
+
+    /// Add to the niceness
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) nice: Option<i32>,
+
+    /// I/O priority: idle, best-effort[:0-7], realtime[:0-7]
+    #[arg(long, value_name = "CLASS", value_parser = priority)]
+    pub(crate) ioprio: Option<run::IoPriority>,
+
+    /// Move into this cgroup v2 folder with a cpuset; made if missing, and kept
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cgroup: Option<PathBuf>,
+
+    /// Run nothing, and print the placement in others' words
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) print: Option<Print>,
+
+    /// The command and its arguments
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+fn priority(text: &str) -> Result<run::IoPriority, String> {
+    text.parse().map_err(|wanted: &str| wanted.to_owned())
+}
+
+/// Where memory comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Memory {
+    /// From the near nodes and nowhere else
+    Bind,
+    /// From the near nodes while they have some
+    Prefer,
+    /// From the node of the CPU that asks
+    Local,
+}
+
+/// Whose words a placement is printed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Print {
+    /// For a person: what, why, and what was left out
+    Why,
+    /// A line of numactl
+    Numactl,
+    /// A line of taskset
+    Taskset,
+    /// A drop-in of a systemd service
+    Systemd,
+    /// A line of docker run
+    Docker,
+    /// Parts of a pod and of its kubelet's configuration
+    Kubernetes,
+    /// A line of srun
+    Slurm,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Generate {
     /// A man page
@@ -313,7 +405,7 @@ pub(crate) enum Generate {
         /// Which shell.
         shell: clap_complete::Shell,
     },
-    /// A JSON schema: topology/1, audit/1, plan/1
+    /// A JSON schema: topology/1, audit/1, plan/1, placement/1
     Schema {
         /// Which document.
         #[arg(default_value = "topology/1")]
@@ -332,4 +424,17 @@ pub(crate) enum Generate {
 /// Reads the command line.
 pub(crate) fn parse() -> Result<Arguments, clap::Error> {
     Arguments::try_parse()
+}
+
+/// The verb that was typed, as far as one can be told from words that do not parse.
+pub(crate) fn typed_verb() -> Option<String> {
+    let command = <Arguments as clap::CommandFactory>::command();
+    let is_verb = |word: &String| command.find_subcommand(word).is_some();
+    let mut words = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
+    words.find(is_verb)
+}
+
+/// Whether `exec` was typed: its failures have an exit code of their own.
+pub(crate) fn is_exec() -> bool {
+    typed_verb().is_some_and(|verb| verb == "exec")
 }

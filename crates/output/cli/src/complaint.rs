@@ -6,10 +6,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap::error::ErrorKind;
 
-use crate::args::Arguments;
+use crate::args;
 use crate::expected::Expected;
 use crate::terminal;
 
@@ -18,8 +17,12 @@ pub(crate) fn report(expected: Expected) -> ExitCode {
     let (code, help) = match &expected {
         Expected::Usage { help, .. } => (2, help.as_str()),
         Expected::Precondition { help, .. } => (4, help.as_str()),
+        Expected::NotStarted { help, code, .. } => (*code, help.as_str()),
         Expected::ClosedPipe => return ExitCode::SUCCESS,
-        Expected::Arguments(error) if error.use_stderr() => return report(misused(error)),
+        Expected::Arguments(error) if error.use_stderr() => {
+            let misused = misused(error);
+            return report(if args::is_exec() { misused.in_exec() } else { misused });
+        }
         Expected::Arguments(error) => {
             let shown = error.print().and_then(|()| std::io::stdout().flush());
             return shown.map_or_else(|error| report(error.into()), |()| 0.into());
@@ -54,13 +57,8 @@ fn misused(error: &clap::Error) -> Expected {
 /// Without one it is the verb that was typed.
 fn command_in(text: &str) -> String {
     let Some(usage) = text.lines().find_map(|line| line.strip_prefix("Usage: ")) else {
-        let command = Arguments::command();
-        let is_verb = |word: &String| command.find_subcommand(word).is_some();
-        let typed = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
-        return std::iter::once("nearside".to_owned())
-            .chain({ typed }.find(is_verb))
-            .collect::<Vec<_>>()
-            .join(" ");
+        let words = std::iter::once("nearside".to_owned()).chain(args::typed_verb());
+        return words.collect::<Vec<_>>().join(" ");
     };
     let is_verb = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase());
     let verbs: Vec<_> = usage.split_whitespace().skip(1).take_while(is_verb).collect();

@@ -19,6 +19,9 @@ impl From<Ended> for ExitCode {
     }
 }
 
+/// The exit code of `exec` where nearside itself failed, as that of `env`.
+pub(crate) const EXEC_FAILED: u8 = 125;
+
 /// An error that a person can do something about.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Expected {
@@ -38,6 +41,16 @@ pub(crate) enum Expected {
         /// What to do next.
         help: String,
     },
+    /// `exec` could not start its command.
+    #[error("{what}")]
+    NotStarted {
+        /// What failed, where, why.
+        what: String,
+        /// What to do next.
+        help: String,
+        /// 125, 126 or 127, as `env` has them.
+        code: u8,
+    },
     /// Nobody reads our output any more.
     #[error("the reader of the output has gone")]
     ClosedPipe,
@@ -53,6 +66,16 @@ impl Expected {
 
     pub(crate) fn precondition(what: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Precondition { what: what.into(), help: help.into() }
+    }
+
+    /// The same error where the exit code would else be taken for that of a command.
+    pub(crate) fn in_exec(self) -> Self {
+        match self {
+            Self::Usage { what, help } | Self::Precondition { what, help } => {
+                Self::NotStarted { what, help, code: EXEC_FAILED }
+            }
+            other => other,
+        }
     }
 }
 

@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         Err(_) => {
             terminal::hint("nearside: this is a bug; nothing was changed");
             terminal::hint("help: report the lines above, with `nearside capture` if you can");
-            BUG.into()
+            if args::is_exec() { expected::EXEC_FAILED.into() } else { BUG.into() }
         }
     }
 }

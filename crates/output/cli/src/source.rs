@@ -36,9 +36,7 @@ pub(crate) fn open(common: &Common) -> Result<Source, Expected> {
         return Err(Expected::usage("--machine chooses among several, and there is one", help));
     }
     let Some(path) = &common.from else {
-        let live = LiveRoot::open().map_err(explain)?;
-        look_for_file_systems(&live)?;
-        return Ok(Source { root: Box::new(live), kind: Kind::Live, about: None });
+        return Ok(Source { root: Box::new(live()?), kind: Kind::Live, about: None });
     };
     let kind = Kind::Replayed;
     if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(SYNTHETIC)) {
@@ -57,6 +55,13 @@ pub(crate) fn open(common: &Common) -> Result<Source, Expected> {
         terminal::hint(&format!("left out of the archive, as no UTF-8: {n} names"));
     }
     Ok(Source { root: opened.root, kind, about: opened.about })
+}
+
+/// This machine, now.
+pub(crate) fn live() -> Result<LiveRoot, Expected> {
+    let live = LiveRoot::open().map_err(explain)?;
+    look_for_file_systems(&live)?;
+    Ok(live)
 }
 
 fn is_synthetic(path: &Path) -> bool {

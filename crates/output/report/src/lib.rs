@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod ask;
+pub mod change;
 mod error;
 mod explain;
 pub mod findings;
@@ -28,6 +29,7 @@ mod marks;
 mod names;
 pub mod near;
 pub mod path;
+pub mod placement;
 pub mod plan;
 pub mod screen;
 mod style;

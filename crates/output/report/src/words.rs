@@ -304,6 +304,24 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
     }
 }
 
+/// Devices that a line names one by one.
+const NAMED: usize = 6;
+
+/// `nvme0n1, nvme1n1 and 22 more`; CPUs as a list.
+pub(crate) fn devices<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
+    let cpu = |name: &str| name.strip_prefix("cpu ")?.parse().ok().map(units::Cpu);
+    if let Some(cpus) =
+        names.clone().map(cpu).collect::<Option<Vec<_>>>().filter(|cpus| !cpus.is_empty())
+    {
+        return format!("CPUs {}", cpus.into_iter().collect::<CpuSet>());
+    }
+    let shown = names.clone().take(NAMED).collect::<Vec<_>>().join(", ");
+    match names.count().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -118,14 +118,14 @@ pub(super) fn filled(text: Fact<String>) -> Fact<String> {
 }
 
 /// `sda2` of `sda`; `nvme0n1p1` of `nvme0n1`: a name that ends in a digit takes a `p`.
-pub(super) fn is_partition(disk: &str, name: &str) -> bool {
+pub(crate) fn is_partition(disk: &str, name: &str) -> bool {
     let rest = name.strip_prefix(disk);
     let ends_in_digit = disk.ends_with(|last: char| last.is_ascii_digit());
     let rest = if ends_in_digit { rest.and_then(|rest| rest.strip_prefix('p')) } else { rest };
     rest.is_some_and(is_number)
 }
 
-pub(super) fn is_number(text: &str) -> bool {
+pub(crate) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 

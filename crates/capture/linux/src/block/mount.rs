@@ -90,7 +90,7 @@ pub(crate) fn parse_mounts(line: &str) -> Option<Mount> {
 }
 
 /// Blanks and backslashes are written as `\040` and the like (the kernel's `mangle_path`).
-fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {

@@ -24,6 +24,26 @@ pub(crate) struct Mount {
 
 /// CPUs of the own cpuset; nothing where no cpuset can be found.
 pub(super) fn cpus(root: &dyn Root) -> Option<CpuSet> {
+    own(root, |kind| match kind {
+        Kind::Unified => &["cpuset.cpus.effective"],
+        Kind::Legacy => &["cpuset.effective_cpus", "cpuset.cpus"],
+        Kind::Bare => &["effective_cpus", "cpus"],
+    })
+}
+
+/// Memory nodes of the own cpuset; nothing where no cpuset can be found.
+pub(super) fn nodes(root: &dyn Root) -> Option<CpuSet> {
+    own(root, |kind| match kind {
+        Kind::Unified => &["cpuset.mems.effective"],
+        Kind::Legacy => &["cpuset.effective_mems", "cpuset.mems"],
+        Kind::Bare => &["effective_mems", "mems"],
+    })
+}
+
+/// The names of a set's files in each kind of cpuset, the best first.
+type Files = fn(Kind) -> &'static [&'static str];
+
+fn own(root: &dyn Root, files: Files) -> Option<CpuSet> {
     let mounts = mounts(root);
     let groups = text(root, "/proc/self/cgroup").unwrap_or_default();
     let bare = text(root, "/proc/self/cpuset").unwrap_or_default();
@@ -33,17 +53,12 @@ pub(super) fn cpus(root: &dyn Root) -> Option<CpuSet> {
             Kind::Legacy => group(&groups, "cpuset").or((!bare.is_empty()).then_some(&*bare)),
             Kind::Bare => (!bare.is_empty()).then_some(&*bare),
         };
-        read(root, mount, group?)
+        read(root, mount, group?, files(mount.kind))
     })
 }
 
 /// Reads the nearest cpuset at or above a group: in v2 a group without the controller has no file.
-fn read(root: &dyn Root, mount: &Mount, group: &str) -> Option<CpuSet> {
-    let files: &[&str] = match mount.kind {
-        Kind::Unified => &["cpuset.cpus.effective"],
-        Kind::Legacy => &["cpuset.effective_cpus", "cpuset.cpus"],
-        Kind::Bare => &["effective_cpus", "cpus"],
-    };
+fn read(root: &dyn Root, mount: &Mount, group: &str, files: &[&str]) -> Option<CpuSet> {
     let mut folder = below(&mount.top, group);
     loop {
         let set = files.iter().find_map(|file| {

@@ -40,6 +40,41 @@ pub(crate) fn read(root: &dyn Root, troubles: &mut Troubles) -> Cpus {
     }
 }
 
+/// The sets that a placement needs; threads are read by [`read_threads`].
+pub(crate) fn sets(root: &dyn Root, troubles: &mut Troubles) -> Cpus {
+    let dir = Dir::new(root, FOLDER);
+    let Some(online) = dir.parse::<CpuSet>("online").ok().filter(|set| !set.is_empty()) else {
+        return read(root, troubles);
+    };
+    // The kernel keeps a living process' affinity within its cpuset, and a table of mounts is long
+    // on a host of containers.
+    let asked = root.ask(&Question::Affinity).ok();
+    let asked = asked.and_then(|json| serde_json::from_str::<CpuSet>(&json).ok());
+    let asked = asked.map(|set| set.and(&online)).filter(|set| !set.is_empty());
+    Cpus {
+        allowed: asked.unwrap_or_else(|| allowed(root, &online)),
+        isolated: dir.parse("isolated").unwrap_or_default(),
+        online,
+        ..Cpus::default()
+    }
+}
+
+/// Reads the threads of the online CPUs in `near`, and no others.
+pub(crate) fn read_threads(root: &dyn Root, cpus: &mut Cpus, near: &CpuSet) {
+    let dir = Dir::new(root, FOLDER);
+    let online = cpus.online.and(near);
+    let folders = numbered(&dir.list().unwrap_or_default(), "cpu");
+    let cpuinfo = needed_cpuinfo(root, &dir, &folders);
+    cpus.threads = threads::read(root, &online, &online, &cpuinfo);
+    kind::mark(root, &mut cpus.threads);
+    cpus.smt.threads_per_core = threads_per_core(&cpus.threads);
+}
+
+/// Nodes whose memory the own cpuset allows; nothing where no cpuset can be found.
+pub(crate) fn memory_of_cpuset(root: &dyn Root) -> Option<CpuSet> {
+    cgroup::nodes(root)
+}
+
 /// Tells each thread its node. Where firmware lets nodes overlap, the first one has it.
 pub(crate) fn place_on_nodes(cpus: &mut Cpus, nodes: &[Node]) {
     let mut node_of: BTreeMap<Cpu, NodeId> = BTreeMap::new();

@@ -7,7 +7,7 @@ mod model;
 pub(crate) mod services;
 pub(crate) mod virtual_machine;
 
-use machine::{Container, Fact, Host, Why};
+use machine::{Container, Fact, Host, Service, Why};
 use root::{Dir, Question, Root, text};
 
 use crate::{Troubles, dmi};
@@ -24,6 +24,12 @@ const PARAMETERS: &[(&str, Option<&[&str]>)] = &[
     ("kvm_amd", Some(&["nested", "avic"])),
     ("vfio_pci", Some(&["disable_idle_d3"])),
 ];
+
+/// Programs that change settings by themselves, and whether they run: a part of what
+/// [`crate::read`] gives.
+pub fn services(root: &dyn Root) -> Vec<Service> {
+    services::read(root, container::read(root) != Container::No).list
+}
 
 pub(crate) fn read(root: &dyn Root, troubles: &mut Troubles) -> Host {
     let identity = dmi::identity(root);

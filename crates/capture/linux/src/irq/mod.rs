@@ -8,6 +8,7 @@ pub(crate) mod interrupts;
 mod managed;
 pub(crate) mod name;
 mod source;
+mod vectors;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +20,7 @@ pub(crate) use self::interrupts::Interrupts;
 use self::interrupts::Line;
 use self::managed::Modes;
 use self::source::Devices;
+pub use self::vectors::{Vector, vectors};
 use crate::{Troubles, parallel};
 
 const INTERRUPTS: &str = "/proc/interrupts";
@@ -37,6 +39,22 @@ pub(crate) fn read(
 ) -> Vec<Irq> {
     let devices = Devices::gather(root, functions, nics);
     let lines = lines(root, text, &devices, troubles);
+    settled(root, lines, &devices)
+}
+
+/// The interrupts of some functions alone.
+pub(crate) fn of(root: &dyn Root, functions: &[Function], troubles: &mut Troubles) -> Vec<Irq> {
+    let devices = Devices::gather(root, functions, &[]);
+    let mut lines = lines(root, text(root), &devices, troubles);
+    lines.retain(|line| {
+        let source = devices.source(line).and_then(|source| source.function);
+        functions.iter().any(|function| source == Some(function.address))
+    });
+    settled(root, lines, &devices)
+}
+
+/// Reads the files of every line, and tells what takes several lines to tell.
+fn settled(root: &dyn Root, lines: Vec<Line>, devices: &Devices<'_>) -> Vec<Irq> {
     let hints = Hints::of(root, &lines);
     let read = parallel::map(lines, |line| {
         let source = devices.source(&line);

@@ -22,6 +22,17 @@ pub(crate) fn read(root: &dyn Root, cpus: &Cpus, troubles: &mut Troubles) -> Vec
     nodes
 }
 
+/// All online nodes with what a placement needs: CPUs, memory, distances.
+pub(crate) fn near(root: &dyn Root, cpus: &Cpus, troubles: &mut Troubles) -> Vec<Node> {
+    let dir = Dir::new(root, FOLDER);
+    let online = online(&dir, troubles);
+    let mut nodes: Vec<_> =
+        online.iter().map(|id| plain(&dir, NodeId(id.0), &online, troubles)).collect();
+    kind::mark(root, &mut nodes);
+    place_unplaced(&dir, &mut nodes, cpus);
+    nodes
+}
+
 /// The nodes of `online`; without that file, the folders.
 fn online(dir: &Dir<'_>, troubles: &mut Troubles) -> CpuSet {
     match dir.parse::<CpuSet>("online") {
@@ -33,6 +44,12 @@ fn online(dir: &Dir<'_>, troubles: &mut Troubles) -> CpuSet {
 }
 
 fn node(dir: &Dir<'_>, id: NodeId, online: &CpuSet, troubles: &mut Troubles) -> Node {
+    let pools = huge_pages(&dir.sub(&format!("node{id}/hugepages")));
+    Node { huge_pages: pools, ..plain(dir, id, online, troubles) }
+}
+
+/// A node without its pools of huge pages.
+fn plain(dir: &Dir<'_>, id: NodeId, online: &CpuSet, troubles: &mut Troubles) -> Node {
     let own = dir.sub(&format!("node{id}"));
     let meminfo = own.text("meminfo");
     let field = |name| meminfo.clone().and_then(|text| memory(&text, name));
@@ -45,7 +62,7 @@ fn node(dir: &Dir<'_>, id: NodeId, online: &CpuSet, troubles: &mut Troubles) -> 
         memory_free: field("MemFree"),
         distances: troubles.keep(&what, &own.join("distance"), distances).unwrap_or_default(),
         kind: NodeKind::Ordinary,
-        huge_pages: huge_pages(&own.sub("hugepages")),
+        huge_pages: Vec::new(),
     }
 }
 

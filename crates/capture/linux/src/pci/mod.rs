@@ -10,6 +10,7 @@ pub(crate) mod function;
 pub(crate) mod identity;
 pub(crate) mod link;
 mod names;
+mod near;
 pub(crate) mod node;
 pub(crate) mod place;
 pub(crate) mod slot;
@@ -21,6 +22,7 @@ use root::Root;
 use units::PciAddress;
 
 pub(crate) use files::Files;
+pub(crate) use near::{add_interrupts, chain};
 pub(crate) use node::parse_node;
 pub(crate) use place::follow;
 
@@ -48,9 +50,8 @@ pub(crate) fn read(root: &dyn Root, nodes: &[Node], troubles: &mut Troubles) -> 
     node::infer(root, &mut functions, &own, nodes, troubles);
     slot::read(root, &mut functions);
     slot::name_from_firmware(&mut functions, &crate::dmi::slots(root));
-    let mut known = names::Known::default();
     for function in &mut functions {
-        function.names = known.names(function);
+        function.names = names::of(function);
     }
     functions
 }

@@ -18,7 +18,7 @@ use crate::Troubles;
 /// The most nodes that a kernel can be built for (`CONFIG_NODES_SHIFT` is 10 at most).
 const MAX_NODES: u32 = 1 << 10;
 /// Deeper trees are made by no hardware: eight buses of switches already fill a domain's 256.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// The number in `numa_node`.
 pub(super) fn read_own(dir: &Dir<'_>, files: &Files) -> Fact<NodeId> {
@@ -43,6 +43,23 @@ pub(super) fn read_local_cpus(dir: &Dir<'_>, files: &Files) -> Fact<CpuSet> {
     }
     let text = files.text(dir, "local_cpus")?;
     CpuSet::from_mask(&text).map_err(|_| Why::unparsed(&text))
+}
+
+/// As [`read_local_cpus`], of a folder that was not listed.
+pub(super) fn local_cpus(dir: &Dir<'_>) -> Fact<CpuSet> {
+    match dir.text("local_cpulist") {
+        Ok(text) => CpuSet::from_list(&text).map_err(|_| Why::unparsed(&text)),
+        Err(Why::Absent) => {
+            let text = dir.text("local_cpus")?;
+            CpuSet::from_mask(&text).map_err(|_| Why::unparsed(&text))
+        }
+        Err(why) => Err(why),
+    }
+}
+
+/// Whether the machine has the node, as far as its nodes are known.
+pub(super) fn exists(node: NodeId, nodes: &[Node]) -> bool {
+    nodes.is_empty() || nodes.iter().any(|each| each.id == node)
 }
 
 /// Fills the node of every function from `own` (of the same length) and the other signs.
@@ -90,7 +107,7 @@ fn believed(
 ) -> Option<NodeId> {
     let path = || format!("{}/{}/numa_node", super::place::DEVICES, function.address);
     match own {
-        Ok(node) if nodes.is_empty() || nodes.iter().any(|each| each.id == *node) => Some(*node),
+        Ok(node) if exists(*node, nodes) => Some(*node),
         Ok(node) => {
             let why = Why::Unparsed(node.to_string());
             troubles.note("PCI functions on a node that the machine has not", &why, &path());

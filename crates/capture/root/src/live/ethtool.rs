@@ -32,7 +32,7 @@ const HEADER: u16 = 1;
 const DEVICE_NAME: u16 = 2;
 
 /// A payload of generic netlink begins with command, version and two bytes of nothing.
-const GENERIC_HEADER: usize = 4;
+pub(super) const GENERIC_HEADER: usize = 4;
 
 pub(super) fn channels(name: &str) -> Fact<Channels> {
     either(name, CHANNELS_GET, parse_channels, ioctl::channels)
@@ -72,16 +72,21 @@ fn either<T>(
     }
 }
 
-fn ask(name: &str, command: u8) -> Result<Vec<u8>, Errno> {
+pub(super) fn ask(name: &str, command: u8) -> Result<Vec<u8>, Errno> {
+    netlink::ask(Some(GENERIC), family()?, &head(name, command))
+}
+
+/// The begin of every message: what is asked, and of which device.
+pub(super) fn head(name: &str, command: u8) -> Vec<u8> {
     let mut device = Vec::new();
     netlink::put(&mut device, DEVICE_NAME, &netlink::text(name));
     let mut payload = vec![command, 1, 0, 0];
     netlink::put_nested(&mut payload, HEADER, &device);
-    netlink::ask(Some(GENERIC), family()?, &payload)
+    payload
 }
 
 /// The number that the family has in this boot.
-fn family() -> Result<u16, Errno> {
+pub(super) fn family() -> Result<u16, Errno> {
     static FAMILY: OnceLock<u16> = OnceLock::new();
     if let Some(family) = FAMILY.get() {
         return Ok(*family);
@@ -95,7 +100,7 @@ fn family() -> Result<u16, Errno> {
     Ok(*FAMILY.get_or_init(|| family))
 }
 
-fn number(attributes: Attributes<'_>, kind: u16) -> Option<u32> {
+pub(super) fn number(attributes: Attributes<'_>, kind: u16) -> Option<u32> {
     attributes.find(kind).and_then(Attribute::number)
 }
 

@@ -26,6 +26,11 @@ const STRINGS: u32 = 0x1b;
 const SET_SIZE: (u32, usize) = (0x37, 5);
 const FEATURES: u32 = 0x3a;
 const CHANNELS: (u32, usize) = (0x3c, 9);
+/// `ETHTOOL_GRXFHINDIR` and `ETHTOOL_SRXFHINDIR`.
+const SPREAD: u32 = 0x38;
+const SET_SPREAD: u32 = 0x39;
+/// Devices have 128 to 2048 entries.
+const MAX_SPREAD: usize = 65_536;
 
 /// `ETH_SS_FEATURES`.
 const FEATURE_NAMES: u32 = 4;
@@ -132,6 +137,29 @@ fn join_features(count: usize, names: &[u32], bits: &[u32]) -> Vec<Feature> {
     (0..count).map(feature).filter(|feature| !feature.name.is_empty()).collect()
 }
 
+/// The table that maps a packet's hash to its receive queue: asked for its size, then whole.
+pub(super) fn receive_spread(name: &str) -> Fact<Vec<u32>> {
+    let size = usize::try_from(ask(name, (SPREAD, 2))?[1]).unwrap_or(usize::MAX);
+    if size == 0 || size > MAX_SPREAD {
+        return Err(Why::NotSupported);
+    }
+    let mut words = vec![0; 2 + size];
+    words[..2].copy_from_slice(&[SPREAD, u32::try_from(size).unwrap_or(0)]);
+    call(&socket()?, interface(name)?, &mut words).map_err(why)?;
+    Ok(words.split_off(2))
+}
+
+/// Sets that table. An empty one would mean the driver's own choice, and is refused.
+pub(super) fn set_receive_spread(name: &str, queues: &[u32]) -> Result<(), Errno> {
+    let size = u32::try_from(queues.len()).unwrap_or(0);
+    if size == 0 || queues.len() > MAX_SPREAD {
+        return Err(Errno::INVAL);
+    }
+    let mut words = vec![SET_SPREAD, size];
+    words.extend(queues);
+    call(&socket().map_err(|_| Errno::NETDOWN)?, name, &mut words)
+}
+
 /// Bytes of words, up to the first NUL.
 fn text(words: &[u32]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -165,7 +193,9 @@ fn call(socket: &OwnedFd, name: &str, words: &mut [u32]) -> Result<(), Errno> {
     // depends on the command in its first word: the fixed sizes above are those of its structures;
     // for the names of features it writes 3 words and 8 for each of `NETDEV_FEATURE_COUNT`, which
     // was checked to be at most `MAX_FEATURES`; for their bits no more blocks than the second word
-    // says. The kernel keeps neither pointer.
+    // says; for the spread of receive queues no more entries than the second word says
+    // (`ethtool_get_rxfh_indir` refuses a size below the device's), and setting it reads as many.
+    // The kernel keeps neither pointer.
     unsafe { ioctl(socket, Updater::<SIOCETHTOOL, Request>::new(&mut request)) }
 }
 

@@ -13,12 +13,14 @@ mod ioctl;
 mod netlink;
 #[expect(unsafe_code, reason = "NVME_IOCTL_ADMIN_CMD takes a pointer to a buffer of ours")]
 mod nvme;
+mod set;
 
 use machine::{Fact, Why};
 use rustix::io::Errno;
 use serde::Serialize;
 use units::{Cpu, CpuSet};
 
+pub use self::set::EthtoolValues;
 use crate::Question;
 
 /// The live answer, as JSON.

@@ -21,6 +21,8 @@ const HEADER: usize = 16;
 const ATTRIBUTE: usize = 4;
 /// `NLM_F_REQUEST`.
 const REQUEST: u16 = 1;
+/// `NLM_F_ACK`.
+const ACKNOWLEDGE: u16 = 4;
 /// `NLMSG_ERROR`, which also acknowledges with error 0.
 const ERROR: u16 = 2;
 /// `NLA_F_NESTED`.
@@ -53,6 +55,38 @@ pub(super) fn ask(protocol: Option<Protocol>, kind: u16, payload: &[u8]) -> Resu
     Err(Errno::NOMSG)
 }
 
+/// Tells something on a fresh socket and waits until the kernel acknowledges or refuses it. Other
+/// answers (`FEATURES_SET` tells what it changed) are let pass.
+pub(super) fn tell(protocol: Option<Protocol>, kind: u16, payload: &[u8]) -> Result<(), Errno> {
+    let socket = open(protocol)?;
+    let address = SocketAddrNetlink::new(0, 0);
+    let message = message_with(kind, REQUEST | ACKNOWLEDGE, payload);
+    net::sendto(&socket, &message, SendFlags::empty(), &address)?;
+    let mut buffer = vec![0; BUFFER];
+    for _ in 0..8 {
+        let (received, _) = net::recv(&socket, &mut *buffer, RecvFlags::TRUNC)?;
+        if let Some(answer) = acknowledged(buffer.get(..received).unwrap_or_default()) {
+            return answer;
+        }
+    }
+    Err(Errno::NOMSG)
+}
+
+/// What the acknowledgement among these messages says.
+fn acknowledged(mut bytes: &[u8]) -> Option<Result<(), Errno>> {
+    while bytes.len() >= HEADER {
+        let length =
+            usize::try_from(number32(bytes, 0)?).ok().filter(|length| *length >= HEADER)?;
+        let payload = bytes.get(HEADER..length)?;
+        if number32(bytes, 8)? == SEQUENCE && number16(bytes, 4)? == ERROR {
+            let is_well = payload.get(..4) == Some(&[0; 4]);
+            return if is_well { Some(Ok(())) } else { error(payload).map(Err) };
+        }
+        bytes = bytes.get(padded(length)..).unwrap_or_default();
+    }
+    None
+}
+
 fn open(protocol: Option<Protocol>) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC;
     let socket = net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
@@ -62,11 +96,15 @@ fn open(protocol: Option<Protocol>) -> Result<OwnedFd, Errno> {
 }
 
 fn message(kind: u16, payload: &[u8]) -> Vec<u8> {
+    message_with(kind, REQUEST, payload)
+}
+
+fn message_with(kind: u16, flags: u16, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(HEADER + payload.len()).unwrap_or(u32::MAX);
     let mut message = Vec::with_capacity(HEADER + payload.len());
     message.extend(length.to_ne_bytes());
     message.extend(kind.to_ne_bytes());
-    message.extend(REQUEST.to_ne_bytes());
+    message.extend(flags.to_ne_bytes());
     message.extend(SEQUENCE.to_ne_bytes());
     message.extend(0_u32.to_ne_bytes());
     message.extend(payload);
@@ -222,10 +260,21 @@ mod tests {
         assert_eq!(find(&stray), Some(Ok(&b"mine"[..])));
     }
 
+    #[test]
+    fn an_acknowledgement_is_found_behind_an_answer() {
+        let mut bytes = message(0x14, b"abc");
+        bytes.push(0);
+        assert_eq!(acknowledged(&bytes), None);
+        bytes.extend(message(ERROR, &0_i32.to_ne_bytes()));
+        assert_eq!(acknowledged(&bytes), Some(Ok(())));
+        let refused = message(ERROR, &(-22_i32).to_ne_bytes());
+        assert_eq!(acknowledged(&refused), Some(Err(Errno::INVAL)));
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = find(&bytes);
+            let _ = (find(&bytes), acknowledged(&bytes));
             for attribute in Attributes(&bytes) {
                 let _ = (attribute.number(), attribute.text(), attribute.inside().count());
             }

@@ -123,9 +123,8 @@ fn turbo(context: &Context<'_>) -> Answer {
         (false, true) => "off (os)",
         (false, false) => "off (firmware)",
     });
-    let is_intel = machine.power.policies.iter().any(|policy| policy.driver.starts_with("intel_"));
-    let switch = if is_intel { "intel_pstate/no_turbo" } else { "cpufreq/boost" };
-    let evidence = Evidence::file(format!("{CPUS}/{switch}"));
+    let evidence =
+        Evidence::file(format!("{CPUS}/intel_pstate/no_turbo")).or(format!("{CPUS}/cpufreq/boost"));
     Answer::machine(value.map(str::to_owned), vec![evidence], "")
 }
 

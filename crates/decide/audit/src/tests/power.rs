@@ -28,18 +28,20 @@ fn with_driver(driver: &str, flag: &str) -> Machine {
 #[test]
 fn turbo_off_names_who_switched_it() {
     let id = "turbo-boost";
-    for (driver, flag, path) in [
-        ("intel_pstate", "ida", "/sys/devices/system/cpu/intel_pstate/no_turbo"),
-        ("intel_cpufreq", "ida", "/sys/devices/system/cpu/intel_pstate/no_turbo"),
-        ("amd-pstate-epp", "cpb", "/sys/devices/system/cpu/cpufreq/boost"),
-        ("acpi-cpufreq", "ida", "/sys/devices/system/cpu/cpufreq/boost"),
+    for (driver, flag) in [
+        ("intel_pstate", "ida"),
+        ("intel_cpufreq", "ida"),
+        ("amd-pstate-epp", "cpb"),
+        ("acpi-cpufreq", "ida"),
     ] {
         let mut machine = with_driver(driver, flag);
         assert_eq!(found(&machine, id, Goal::Throughput), [], "{driver}");
         machine.power.turbo = Ok(false);
         let finding = found(&machine, id, Goal::Throughput).remove(0);
         assert_eq!((finding.owner, finding.severity), (Owner::Os, Severity::Medium));
-        assert_eq!(finding.evidence[0], setting::Evidence::file(path), "{driver}");
+        let evidence = &finding.evidence[0];
+        assert!(evidence.path.ends_with("no_turbo"), "{driver}");
+        assert!(evidence.or.as_ref().is_some_and(|path| path.ends_with("boost")), "{driver}");
         assert!(finding.change.is_some_and(|change| change.reboot == Reboot::None));
         assert_eq!(found(&machine, id, Goal::Latency)[0].severity, Severity::Low);
         assert_eq!(found(&machine, id, Goal::Balanced), []);

@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use machine::Machine;
-use root::{About, Overwrite, Recorder, Redactor};
+use root::{About, Overwrite, Recorder, Redactor, Root};
 
 use crate::args::{Capture, Common};
 use crate::expected::{Ended, Expected};
@@ -20,6 +20,7 @@ pub(crate) fn run(common: &Common, capture: &Capture) -> Result<Ended, Expected>
     let source = source::open(common)?;
     let recorder = Recorder::new(&*source.root);
     let read = subject::read(&recorder, &catalogue);
+    ask_for_placements(&recorder, &read.machine);
     if let (Some(redactor), Ok(name)) = (redactor.as_mut(), &read.machine.host.name) {
         redactor.add_secret(name);
     }
@@ -41,6 +42,17 @@ pub(crate) fn run(common: &Common, capture: &Capture) -> Result<Ended, Expected>
     terminal::hint(&format!("replay it: nearside --from {file}"));
     seen.iter().try_for_each(terminal::document)?;
     Ok(Ended::Well)
+}
+
+/// What `exec` asks of every device, so that a capture answers it too.
+fn ask_for_placements(root: &dyn Root, machine: &Machine) {
+    let drives = machine.drives.iter().flat_map(|drive| {
+        let controllers = drive.controllers.iter().map(|controller| &controller.name);
+        std::iter::once(&drive.name).chain(controllers)
+    });
+    let volumes = machine.volumes.iter().map(|volume| &volume.name);
+    let names = drives.chain(volumes).chain(machine.nics.iter().map(|nic| &nic.name));
+    linux::ask_places(root, names.map(String::as_str));
 }
 
 /// The capture of a capture is of the same machine at the same time.

@@ -3,6 +3,7 @@
 
 mod audit;
 mod capture;
+mod exec;
 mod explain;
 mod generate;
 mod plan;
@@ -22,6 +23,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended, Expected> {
         Some(Verb::Plan(plan)) => plan::run(common, plan),
         Some(Verb::Explain(explain)) => explain::run(common, explain),
         Some(Verb::Capture(capture)) => capture::run(common, capture),
+        Some(Verb::Exec(exec)) => exec::run(common, exec),
         Some(Verb::Generate(generate)) => generate::run(generate),
     }
 }

@@ -48,7 +48,7 @@ fn again(common: &Common) -> String {
 }
 
 /// A word that a shell reads as it stands.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:=@,%".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The JSON documents that other programs build on: `topology/1`, `audit/1`, `plan/1`, and their schemas.
+//! The JSON documents that other programs build on: `topology/1`, `audit/1`, `plan/1`,
+//! `placement/1`, and their schemas.
 //!
 //! The types here are the formats. They are apart from the model on purpose: the model may change,
 //! a field of a document may only be added. A value that is unknown is `null`, never zero.
 
 mod audit;
+mod placement;
 mod plan;
+mod change;
 mod topology;
 
 pub use audit::{
     Audit, AuditChange, AuditEffect, AuditEvidence, AuditFinding, AuditSetting, audit,
 };
+pub use placement::{
+    PlacementDevice, PlacementDocument, PlacementLeftOut, PlacementMemory, PlacementTarget,
+    placement,
+};
 pub use plan::{Plan, PlanChange, PlanDevice, PlanEqual, PlanLeft, plan};
+pub use change::{Receipts, Reverts, Verification, receipts, reverts, verification};
 pub use topology::{
     Cache, Controller, CpuSets, Drive, Function, FunctionNames, Gpu, Host, Interrupt, Lanes, Link,
     Nic, Node, Package, Smt, SubNuma, Topology, Unknown, topology,
@@ -22,7 +30,11 @@ pub fn schemas() -> Vec<(&'static str, String)> {
     vec![
         ("topology-1.json", schema_text(&schema::<Topology>())),
         ("audit-1.json", schema_text(&schema::<Audit>())),
+        ("placement-1.json", schema_text(&schema::<PlacementDocument>())),
         ("plan-1.json", schema_text(&schema::<Plan>())),
+        ("receipts-1.json", schema_text(&schema::<Receipts>())),
+        ("reverts-1.json", schema_text(&schema::<Reverts>())),
+        ("verification-1.json", schema_text(&schema::<Verification>())),
     ]
 }
 

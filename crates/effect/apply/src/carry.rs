@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Carries a plan out under the journal.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use journal::{Begin, End, Entry, Intent, Journal, JournalError, Raw, Record};
+use machine::Why;
+use root::text;
+use rustix::io::Errno;
+use setting::{Outcome, Plan, Undone};
+use units::{Cpu, CpuSet};
+
+use crate::lookup::{Absent, Lookup};
+use crate::prepare::{Prepared, missing, prepare, unread};
+use crate::spot::Spot;
+use crate::undo::{self, Force};
+use crate::{
+    ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, classify, errno, witness,
+};
+
+/// Makes the changes of a plan, in its order.
+///
+/// Bytes from before are in the journal, and safe from a loss of power, before the first write.
+/// What is as wanted already is not written, and where that is all of it the journal is not either.
+/// When a change fails, the transaction is undone unless `options` says to go on.
+///
+/// # Errors
+/// Nothing was changed, or the error says what was.
+pub fn apply(
+    kernel: &dyn Kernel,
+    journal: &mut Journal,
+    plan: &Plan,
+    options: &Options,
+) -> Result<Receipts, ApplyError> {
+    let boot = boot(kernel)?;
+    settle_older_boots(journal, &boot)?;
+    let cut_short = journal.transactions().iter().find(|t| t.end.is_none() && !t.is_settled());
+    if let Some(transaction) = cut_short {
+        return Err(ApplyError::Unfinished(transaction.begin.transaction));
+    }
+    let lookup = Lookup::new(kernel);
+    let Prepared { intents, settled } = prepare(&lookup, plan);
+    let is_stopped = options.on_failure == OnFailure::Undo
+        && settled.iter().any(|receipt| !receipt.outcome.is_well());
+    if is_stopped || intents.is_empty() {
+        let ending = if is_stopped { Ending::Undone } else { Ending::Done };
+        return Ok(Receipts { transaction: None, receipts: settled, ending });
+    }
+    let id = intend(journal, &intents, boot, options)?;
+    let mut receipts = settled;
+    let carried = carry(&lookup, journal, id, &intents, options, &mut receipts);
+    finish(&lookup, journal, id, carried, receipts)
+}
+
+/// Changes that a reboot has reset need no undoing: without this, a journal would grow with each
+/// boot that applies the same again.
+fn settle_older_boots(journal: &mut Journal, boot: &str) -> Result<(), JournalError> {
+    let mut reset: Vec<(u64, usize)> = Vec::new();
+    for transaction in journal.transactions().iter().filter(|old| old.begin.boot != boot) {
+        let id = transaction.begin.transaction;
+        let entries = transaction.entries.iter().enumerate();
+        let is_reset = |entry: &Entry| !entry.is_settled() && !entry.intent.place.outlives_boot();
+        reset.extend(entries.filter(|(_, e)| is_reset(e)).map(|(index, _)| (id, index)));
+    }
+    for (transaction, index) in reset {
+        journal.append(Record::Undo { transaction, index, undone: Undone::Reset })?;
+    }
+    journal.compact()
+}
+
+/// This boot's name.
+pub(crate) fn boot(kernel: &dyn Kernel) -> Result<String, ApplyError> {
+    text(kernel, "/proc/sys/kernel/random/boot_id").map_err(ApplyError::NoBoot)
+}
+
+fn intend(
+    journal: &mut Journal,
+    intents: &[Intent],
+    boot: String,
+    options: &Options,
+) -> Result<u64, JournalError> {
+    let begin = Begin {
+        transaction: 0,
+        boot,
+        at: options.at.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        why: options.why.clone(),
+    };
+    let transaction = journal.begin(begin)?;
+    for (index, intent) in intents.iter().enumerate() {
+        let intent = Box::new(intent.clone());
+        journal.append(Record::Intend { transaction, index, intent })?;
+    }
+    journal.append(Record::Ready { transaction })?;
+    journal.sync()?;
+    Ok(transaction)
+}
+
+/// Makes the changes in their order. A floor above the ceiling of now is refused; it is tried again
+/// once its ceiling was raised.
+fn carry(
+    lookup: &Lookup<'_>,
+    journal: &mut Journal,
+    transaction: u64,
+    intents: &[Intent],
+    options: &Options,
+    receipts: &mut Vec<Receipt>,
+) -> Result<End, JournalError> {
+    let mut order: VecDeque<usize> = (0..intents.len()).collect();
+    let mut waited: BTreeSet<usize> = BTreeSet::new();
+    let mut opened: BTreeSet<&str> = BTreeSet::new();
+    let mut how = End::Done;
+    while let Some(index) = order.pop_front() {
+        let Some(intent) = intents.get(index) else { break };
+        let came = change(lookup, intent, &opened);
+        let is_waiting = is_pair_refusal(intent, &came)
+            && order.iter().filter_map(|at| intents.get(*at)).any(|other| is_pair(other, intent));
+        if is_waiting && waited.insert(index) {
+            order.push_back(index);
+            continue;
+        }
+        if witness::opens_again(&intent.place) {
+            opened.extend(intent.device.as_ref().map(|device| device.name.as_str()));
+        }
+        let is_well = came.outcome.is_well();
+        tell(journal, transaction, index, intent, came, receipts)?;
+        if !is_well && options.on_failure == OnFailure::Undo {
+            how = End::Failed;
+            break;
+        }
+    }
+    journal.append(Record::End { transaction, how })?;
+    Ok(how)
+}
+
+/// What came of one change.
+struct Came {
+    outcome: Outcome,
+    path: String,
+    after: Option<Raw>,
+    witnesses: Vec<Option<Raw>>,
+    note: Option<String>,
+}
+
+impl Came {
+    fn none(outcome: Outcome, path: String, after: Option<Raw>) -> Self {
+        Self { outcome, path, after, witnesses: Vec::new(), note: None }
+    }
+}
+
+fn tell(
+    journal: &mut Journal,
+    transaction: u64,
+    index: usize,
+    intent: &Intent,
+    came: Came,
+    receipts: &mut Vec<Receipt>,
+) -> Result<(), JournalError> {
+    let Came { outcome, path, after, witnesses, note } = came;
+    let moved = (path != intent.path).then(|| path.clone());
+    let receipt = journal::Receipt { outcome: outcome.clone(), after, witnesses, path: moved };
+    let told = journal.append(Record::Receipt { transaction, index, receipt });
+    receipts.push(Receipt {
+        setting: intent.setting.clone(),
+        device: intent.device.as_ref().map(|device| device.name.clone()),
+        path,
+        before: intent.before.trimmed().to_owned(),
+        wanted: intent.to.clone(),
+        outcome,
+        note,
+    });
+    told
+}
+
+/// Makes one change: looked up anew, written, read back.
+fn change(lookup: &Lookup<'_>, intent: &Intent, opened: &BTreeSet<&str>) -> Came {
+    let kernel = lookup.kernel;
+    let spot = match lookup.one(intent.device.as_ref(), &intent.place, &intent.part) {
+        Ok(spot) => spot,
+        Err(Absent::Place) if went_with_channels(intent, opened) => {
+            let note = Some("its queue went with the channels".to_owned());
+            return Came { note, ..Came::none(Outcome::Equal, intent.path.clone(), None) };
+        }
+        Err(absent) => return Came::none(missing(absent), intent.path.clone(), None),
+    };
+    let path = spot.path();
+    let now = match spot.read(kernel) {
+        Ok(now) => now,
+        Err(why) => return Came::none(unread(&spot, &why), path, None),
+    };
+    if spot.is(intent.form, &intent.to, &now) {
+        return Came::none(Outcome::Equal, path, Some(now));
+    }
+    if is_managed(kernel, &spot) {
+        return Came::none(Outcome::Managed, path, Some(now));
+    }
+    let Some(bytes) = spot.spell(intent.form, &intent.to, &now) else {
+        return Came::none(classify::refused(&spot, Errno::INVAL), path, Some(now));
+    };
+    let (written, note) = write(kernel, &spot, &bytes, &intent.to);
+    if witness::opens_again(&intent.place) || !intent.witnesses.is_empty() {
+        lookup.forget();
+    }
+    let after = spot.read(kernel);
+    let outcome = match (written, &after) {
+        // What was taken in part, and refused, has to be given back.
+        (Err(errno), Ok(after)) if !spot.same(intent.form, &now, after) => {
+            Outcome::Refused { errno: errno::name(errno) }
+        }
+        (Err(errno), _) => classify::refused(&spot, errno),
+        (Ok(()), Ok(after)) => classify::taken(&spot, intent.form, &intent.to, &now, after),
+        (Ok(()), Err(Why::Absent)) => Outcome::Lost,
+        (Ok(()), Err(why)) => unread(&spot, why),
+    };
+    let witnesses = intent.witnesses.iter().map(|witness| {
+        let spot = lookup.one(witness.device.as_ref(), &witness.place, &witness.part).ok()?;
+        spot.read(kernel).ok()
+    });
+    Came { outcome, path, after: after.ok(), witnesses: witnesses.collect(), note }
+}
+
+/// Whether a queue was there until a change of the same plan took it away.
+fn went_with_channels(intent: &Intent, opened: &BTreeSet<&str>) -> bool {
+    let device = intent.device.as_ref().map_or("", |device| &device.name);
+    opened.contains(device) && witness::is_of_queue(&intent.place) && intent.before != Raw::Absent
+}
+
+/// An interrupt whose file has no write bit is placed by the kernel (Linux 6.12 and newer).
+fn is_managed(kernel: &dyn Kernel, spot: &Spot) -> bool {
+    matches!(spot, Spot::Interrupt(path) if kernel.mode(path).is_ok_and(|mode| mode & 0o222 == 0))
+}
+
+/// Writes; where the CPU of an interrupt has no vector left, tries the other CPUs of its node.
+fn write(
+    kernel: &dyn Kernel,
+    spot: &Spot,
+    bytes: &Raw,
+    to: &str,
+) -> (Result<(), Errno>, Option<String>) {
+    let written = spot.write(kernel, bytes);
+    if written != Err(Errno::NOSPC) || !matches!(spot, Spot::Interrupt(_)) {
+        return (written, None);
+    }
+    let full = CpuSet::from_list(to).unwrap_or_default();
+    for cpu in neighbours(kernel, &full) {
+        let other = spot.write(kernel, &Raw::text(format!("{cpu}\n")));
+        if other != Err(Errno::NOSPC) {
+            let note = format!("CPU {full} has no interrupt vector left; CPU {cpu} is of its node");
+            return (other, Some(note));
+        }
+    }
+    (written, Some(format!("no CPU of the node of CPU {full} has an interrupt vector left")))
+}
+
+/// The other CPUs of the node of a set, online ones, those behind it first.
+fn neighbours(kernel: &dyn Kernel, cpus: &CpuSet) -> Vec<Cpu> {
+    let list = |path: &str| {
+        text(kernel, path).ok().and_then(|text| CpuSet::from_list(&text).ok()).unwrap_or_default()
+    };
+    let online = list("/sys/devices/system/cpu/online");
+    let nodes = list("/sys/devices/system/node/online");
+    let mut found: Vec<Cpu> = Vec::new();
+    for node in nodes.iter() {
+        let own = list(&format!("/sys/devices/system/node/node{node}/cpulist"));
+        if own.overlaps(cpus) {
+            found.extend(own.and(&online).minus(cpus).iter());
+        }
+    }
+    let after = cpus.iter().last();
+    found.sort_by_key(|cpu| (Some(*cpu) < after, *cpu));
+    found
+}
+
+/// Names of a floor and its ceiling.
+const PAIRS: [(&str, &str); 3] = [
+    ("min_freq_khz", "max_freq_khz"),
+    ("scaling_min_freq", "scaling_max_freq"),
+    ("min_perf_pct", "max_perf_pct"),
+];
+
+fn is_pair_refusal(intent: &Intent, came: &Came) -> bool {
+    let is_one =
+        PAIRS.iter().any(|(min, max)| intent.path.ends_with(min) || intent.path.ends_with(max));
+    is_one
+        && matches!(
+            came.outcome,
+            Outcome::Refused { .. } | Outcome::Rounded { .. } | Outcome::Dropped
+        )
+}
+
+/// Whether two are floor and ceiling of the same thing.
+fn is_pair(a: &Intent, b: &Intent) -> bool {
+    let split = |intent: &Intent| {
+        let (folder, name) = intent.path.rsplit_once('/')?;
+        Some((folder.to_owned(), name.to_owned()))
+    };
+    let (Some(a), Some(b)) = (split(a), split(b)) else { return false };
+    let is = |min: &str, max: &str| {
+        PAIRS.iter().any(|(floor, ceiling)| *floor == min && *ceiling == max)
+    };
+    a.0 == b.0 && (is(&a.1, &b.1) || is(&b.1, &a.1))
+}
+
+/// Undoes what failed, and says how it ended.
+fn finish(
+    lookup: &Lookup<'_>,
+    journal: &mut Journal,
+    id: u64,
+    carried: Result<End, JournalError>,
+    receipts: Vec<Receipt>,
+) -> Result<Receipts, ApplyError> {
+    let ended = |ending| Receipts { transaction: Some(id), receipts, ending };
+    match carried {
+        Ok(End::Done) => Ok(ended(Ending::Done)),
+        Ok(End::Failed) => {
+            let undone = undo::transaction(lookup, journal, id, Force::Respect)?;
+            let is_well = undone.iter().all(|one| !one.is_stuck());
+            if is_well {
+                journal.compact()?;
+            }
+            Ok(ended(if is_well { Ending::Undone } else { Ending::Stuck }))
+        }
+        Err(error) => {
+            let undone = undo::transaction(lookup, journal, id, Force::Respect);
+            let is_well = undone.is_ok_and(|undone| undone.iter().all(|one| !one.is_stuck()));
+            Err(match is_well {
+                true => ApplyError::TakenBack(error),
+                false => ApplyError::LeftBehind(error),
+            })
+        }
+    }
+}

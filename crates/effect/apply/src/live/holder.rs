@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Starts and ends the process that holds `/dev/cpu_dma_latency`, and is it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use root::{LiveRoot, Root};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::service::is_booted;
+use crate::hold::{self, HOLD_VERB, NOTE};
+
+const DEVICE: &str = "/dev/cpu_dma_latency";
+const RUNNERS: [&str; 2] = ["/usr/bin/systemd-run", "/bin/systemd-run"];
+const UNIT: &str = "--unit=nearside-idle-latency.service";
+/// A process starts or ends within milliseconds.
+const STEP: Duration = Duration::from_millis(20);
+const STEPS: u32 = 150;
+
+/// Ends the holder of before and starts one with another bound.
+pub(super) fn set(root: &LiveRoot, bound_us: Option<u32>) -> Result<(), Errno> {
+    if root.mode(DEVICE).is_err() {
+        return Err(Errno::NOENT);
+    }
+    end(root)?;
+    let Some(bound_us) = bound_us else { return Ok(()) };
+    start(bound_us).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    wait(|| hold::bound(root) == Ok(Some(bound_us)))
+}
+
+fn end(root: &LiveRoot) -> Result<(), Errno> {
+    let holder = hold::holder(root).unwrap_or_default();
+    let process =
+        holder.and_then(|(process, _)| i32::try_from(process).ok()).and_then(Pid::from_raw);
+    if let Some(process) = process {
+        kill_process(process, Signal::TERM)?;
+        wait(|| hold::bound(root) == Ok(None))?;
+    }
+    match fs::remove_file(NOTE) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Errno::from_io_error(&error).unwrap_or(Errno::IO))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A unit where systemd runs, so that the end of a login does not end it; else a process of its own
+/// group.
+fn start(bound_us: u32) -> io::Result<()> {
+    let program = std::env::current_exe()?;
+    let bound = bound_us.to_string();
+    let runner = RUNNERS.iter().find(|path| Path::new(path).exists()).filter(|_| is_booted());
+    let mut command = match runner {
+        Some(runner) => {
+            let mut command = Command::new(runner);
+            command.args(["--quiet", "--collect", UNIT]).arg(&program);
+            command
+        }
+        None => Command::new(&program),
+    };
+    command.args([HOLD_VERB, &bound]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    match runner {
+        Some(_) => {
+            let status = command.status()?;
+            if status.success() { Ok(()) } else { Err(io::Error::other("systemd-run failed")) }
+        }
+        None => command.process_group(0).spawn().map(drop),
+    }
+}
+
+fn wait(mut is_done: impl FnMut() -> bool) -> Result<(), Errno> {
+    for _ in 0..STEPS {
+        if is_done() {
+            return Ok(());
+        }
+        thread::sleep(STEP);
+    }
+    Err(Errno::TIMEDOUT)
+}
+
+/// Holds a bound on the latency of idle states until this process is ended: what the program does
+/// when it is called with [`HOLD_VERB`] and a bound.
+///
+/// # Errors
+/// The device cannot be opened or written; it never returns otherwise.
+pub fn hold_idle_latency(bound_us: u32) -> io::Result<std::convert::Infallible> {
+    let mut device = OpenOptions::new().write(true).open(DEVICE)?;
+    let bound = i32::try_from(bound_us).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // Four bytes in the machine's order are a number; other lengths are read as hexadecimal text
+    // (cpu_latency_qos_write, kernel/power/qos.c).
+    device.write_all(&bound.to_ne_bytes())?;
+    if let Some(folder) = Path::new(NOTE).parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut note = File::create(NOTE)?;
+    note.write_all(format!("{} {bound_us}\n", std::process::id()).as_bytes())?;
+    loop {
+        thread::park();
+    }
+}

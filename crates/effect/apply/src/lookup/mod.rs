@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Finds devices and places again, whatever they are called now.
+
+mod device;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use linux::Vector;
+use setting::{Device, DeviceKind, Place};
+use units::PciAddress;
+
+use crate::Kernel;
+use crate::banned;
+use crate::spot::Spot;
+
+/// Why a place is nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// The device is gone.
+    Device,
+    /// The device is there and has no such place.
+    Place,
+    /// A plan may not write there.
+    Forbidden,
+}
+
+/// A place as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) spot: Spot,
+    /// The place with its `*` filled.
+    pub(crate) place: Place,
+    /// Which path of a multipath drive; empty elsewhere.
+    pub(crate) part: String,
+}
+
+/// What tells a place from all others, over renames and in every spelling: two changes with the
+/// same key are changes of one value.
+pub(crate) fn key(device: Option<&Device>, place: &Place, part: &str) -> String {
+    let identity = device.map_or(String::new(), |device| {
+        let function = device.function.map(|address| address.to_string());
+        let own = device.serial.clone().or(function).unwrap_or_else(|| device.name.clone());
+        format!("{:?} {own}", device.kind)
+    });
+    format!("{identity} {place:?} {part}")
+}
+
+/// Looks places up, and remembers what it found until told to forget.
+pub(crate) struct Lookup<'a> {
+    pub(crate) kernel: &'a dyn Kernel,
+    names: RefCell<BTreeMap<Device, Option<String>>>,
+    vectors: RefCell<BTreeMap<PciAddress, Vec<Vector>>>,
+}
+
+impl<'a> Lookup<'a> {
+    pub(crate) fn new(kernel: &'a dyn Kernel) -> Self {
+        Self { kernel, names: RefCell::default(), vectors: RefCell::default() }
+    }
+
+    /// Forgets everything: interrupts were renumbered, queues made anew.
+    pub(crate) fn forget(&self) {
+        self.names.borrow_mut().clear();
+        self.vectors.borrow_mut().clear();
+    }
+
+    /// What a device is called now; for CPUs and nodes, its number.
+    pub(crate) fn name(&self, device: &Device) -> Option<String> {
+        if let Some(known) = self.names.borrow().get(device) {
+            return known.clone();
+        }
+        let name = device::find(self.kernel, device);
+        self.names.borrow_mut().insert(device.clone(), name.clone());
+        name
+    }
+
+    /// Everything that a place stands for.
+    pub(crate) fn all(&self, device: Option<&Device>, place: &Place) -> Result<Vec<Found>, Absent> {
+        let name = match device {
+            Some(device) => Some(self.name(device).ok_or(Absent::Device)?),
+            None => None,
+        };
+        let one = |spot| Ok(vec![Found { spot, place: place.clone(), part: String::new() }]);
+        let named = || name.clone().ok_or(Absent::Place);
+        match place {
+            Place::File { path } => self.files(path, device, name.as_deref()),
+            Place::Interrupt { queue, ordinal } => {
+                let device = device.ok_or(Absent::Place)?;
+                one(Spot::Interrupt(self.interrupt(device, *queue, *ordinal)?))
+            }
+            Place::Ethtool { what } => one(Spot::Ethtool(named()?, what.clone())),
+            Place::MaxReadRequest => {
+                let function = device.and_then(|device| self.function(device));
+                let function = function.ok_or(Absent::Place)?;
+                one(Spot::ReadRequest(format!("/sys/bus/pci/devices/{function}/config")))
+            }
+            Place::IdleLatency => one(Spot::IdleLatency),
+            Place::Service { unit } if is_unit(unit) => one(Spot::Service(unit.clone())),
+            Place::Service { .. } => Err(Absent::Forbidden),
+            Place::BannedInterrupts => {
+                let home = banned::home(self.kernel).ok_or(Absent::Place)?;
+                one(Spot::Banned(home.path, home.variable))
+            }
+        }
+    }
+
+    /// The one of them that has a part.
+    pub(crate) fn one(
+        &self,
+        device: Option<&Device>,
+        place: &Place,
+        part: &str,
+    ) -> Result<Spot, Absent> {
+        let mut all = self.all(device, place)?;
+        if let Some(at) = all.iter().position(|found| found.part == part) {
+            return Ok(all.swap_remove(at).spot);
+        }
+        match all.pop() {
+            // A path of a drive is called otherwise after a reset; where there is one, it is it.
+            Some(only) if all.is_empty() => Ok(only.spot),
+            _ => Err(Absent::Place),
+        }
+    }
+
+    fn files(
+        &self,
+        pattern: &str,
+        device: Option<&Device>,
+        name: Option<&str>,
+    ) -> Result<Vec<Found>, Absent> {
+        if !may_be_written(pattern) {
+            return Err(Absent::Forbidden);
+        }
+        let Some(name) = name else { return self.expand(pattern, None, "") };
+        if !is_name(name) {
+            return Err(Absent::Forbidden);
+        }
+        let is_drive = device.is_some_and(|device| device.kind == DeviceKind::Drive);
+        let paths = match is_drive && pattern.contains("{device}/queue/") {
+            true => device::paths_of(self.kernel, name),
+            false => Vec::new(),
+        };
+        if paths.is_empty() {
+            return self.expand(pattern, Some(name), "");
+        }
+        let mut found = Vec::new();
+        for disk in paths {
+            found.extend(self.expand(pattern, Some(&disk), &disk)?);
+        }
+        Ok(found)
+    }
+
+    /// Fills the `*` of a path, in the order of names by length and letter.
+    fn expand(&self, pattern: &str, name: Option<&str>, part: &str) -> Result<Vec<Found>, Absent> {
+        let found = |pattern: String| {
+            let path =
+                name.map_or_else(|| pattern.clone(), |name| pattern.replace("{device}", name));
+            self.kernel.mode(&path).ok()?;
+            let place = Place::File { path: pattern };
+            Some(Found { spot: Spot::File(path), place, part: part.to_owned() })
+        };
+        let Some((before, after)) = pattern.split_once('*') else {
+            return found(pattern.to_owned()).map(|found| vec![found]).ok_or(Absent::Place);
+        };
+        let (folder, prefix) = before.rsplit_once('/').unwrap_or(("", before));
+        let (suffix, rest) = match after.split_once('/') {
+            Some((suffix, rest)) => (suffix, format!("/{rest}")),
+            None => (after, String::new()),
+        };
+        let real = name.map_or_else(|| folder.to_owned(), |name| folder.replace("{device}", name));
+        let mut names = self.kernel.list(&real).map_err(|_| Absent::Place)?;
+        names.retain(|name| {
+            name.len() >= prefix.len() + suffix.len()
+                && name.starts_with(prefix)
+                && name.ends_with(suffix)
+        });
+        names.sort_by_key(|name| (name.len(), name.clone()));
+        let all: Vec<Found> =
+            names.into_iter().filter_map(|name| found(format!("{folder}/{name}{rest}"))).collect();
+        if all.is_empty() { Err(Absent::Place) } else { Ok(all) }
+    }
+
+    /// The list file of an interrupt.
+    fn interrupt(
+        &self,
+        device: &Device,
+        queue: Option<u32>,
+        ordinal: u32,
+    ) -> Result<String, Absent> {
+        let function = self.function(device).ok_or(Absent::Device)?;
+        let vectors = self.vectors(function);
+        let same = vectors.iter().filter(|vector| vector.queue == queue);
+        let ordinal = usize::try_from(ordinal).map_err(|_| Absent::Place)?;
+        let vector = same.into_iter().nth(ordinal).ok_or(Absent::Place)?;
+        Ok(format!("/proc/irq/{}/smp_affinity_list", vector.number))
+    }
+
+    /// The vectors of a function.
+    pub(crate) fn vectors(&self, function: PciAddress) -> Vec<Vector> {
+        if let Some(known) = self.vectors.borrow().get(&function) {
+            return known.clone();
+        }
+        let vectors = linux::vectors(self.kernel, function);
+        self.vectors.borrow_mut().insert(function, vectors.clone());
+        vectors
+    }
+
+    /// The function behind a device as it is now; the one that was noted where that is not told.
+    pub(crate) fn function(&self, device: &Device) -> Option<PciAddress> {
+        let name = self.name(device)?;
+        device::function(self.kernel, device.kind, &name).or(device.function)
+    }
+}
+
+/// Knobs that guard the machine, or run programs: no plan is about speed that writes them.
+const GUARDS: [&str; 16] = [
+    "accept_redirects",
+    "accept_source_route",
+    "core_pattern",
+    "drop_caches",
+    "hotplug",
+    "kptr_restrict",
+    "modprobe",
+    "modules_disabled",
+    "poweroff_cmd",
+    "randomize_va_space",
+    "rp_filter",
+    "sysrq",
+    "tcp_sack",
+    "tcp_syncookies",
+    "uevent_helper",
+    "yama",
+];
+
+/// Only the kernel's own knobs are written as files, and no path leaves them.
+fn may_be_written(path: &str) -> bool {
+    let inside = ["/sys/", "/proc/sys/", "/proc/irq/"];
+    let is_inside = inside.iter().any(|top| path.starts_with(top));
+    let is_forbidden = |part: &str| part == ".." || GUARDS.contains(&part);
+    is_inside && !path.split('/').any(is_forbidden)
+}
+
+/// A name that is one part of a path.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '*', '\0'])
+}
+
+/// A name of a unit as systemd has them (systemd.unit(5)), and never one that is an option.
+fn is_unit(unit: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ":-_.\\@".contains(c);
+    unit.len() < 256
+        && unit.ends_with(".service")
+        && !unit.starts_with('-')
+        && unit.chars().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_knobs_are_written() {
+        for path in [
+            "/etc/passwd",
+            "/proc/self/mem",
+            "/sys/../etc/passwd",
+            "sys/x",
+            "/proc/sys/kernel/core_pattern",
+            "/proc/sys/net/ipv4/conf/all/rp_filter",
+            "/proc/sysrq-trigger",
+        ] {
+            assert!(!may_be_written(path), "{path}");
+        }
+        assert!(may_be_written("/proc/sys/vm/swappiness") && may_be_written("/sys/block/sda/x"));
+        for unit in ["--now", "a b.service", "-a.service", "x.target", "a/b.service"] {
+            assert!(!is_unit(unit), "{unit}");
+        }
+        assert!(is_unit("irqbalance.service") && is_unit("a@b.service"));
+        assert!(!is_name("../x") && !is_name("..") && is_name("nvme0n1"));
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Values of ethtool as text: `rx=1024 tx=1024`, `rx-gro=on rx-lro=off`.
+//!
+//! Of a feature that is on or off against what was asked for, both are told: `off/on` is off now
+//! and asked to be on.
+
+use std::collections::BTreeMap;
+
+use machine::Feature;
+
+/// Names and values.
+pub(crate) type Pairs = BTreeMap<String, String>;
+
+/// Short words of `ethtool -K` and the kernel's names (net/ethtool/common.c, `netdev_features_strings`).
+const FEATURES: [(&str, &str); 8] = [
+    ("gro", "rx-gro"),
+    ("gso", "tx-generic-segmentation"),
+    ("lro", "rx-lro"),
+    ("ntuple", "rx-ntuple-filter"),
+    ("rx", "rx-checksum"),
+    ("rxhash", "rx-hashing"),
+    ("sg", "tx-scatter-gather"),
+    ("tso", "tx-tcp-segmentation"),
+];
+
+/// Reads pairs of features, by the kernel's names.
+pub(crate) fn parse_features(text: &str) -> Pairs {
+    let long = |name: String| {
+        let known = FEATURES.iter().find(|(short, _)| *short == name);
+        known.map_or(name, |(_, long)| (*long).to_owned())
+    };
+    parse(text).into_iter().map(|(name, value)| (long(name), value)).collect()
+}
+
+/// Reads pairs; words without `=` are left out.
+pub(crate) fn parse(text: &str) -> Pairs {
+    let pair = |word: &str| word.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned()));
+    text.split_whitespace().filter_map(pair).collect()
+}
+
+/// Pairs as text, by name.
+pub(crate) fn print<'a>(pairs: impl IntoIterator<Item = (&'a String, &'a String)>) -> String {
+    let words: Vec<String> =
+        pairs.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+    words.join(" ")
+}
+
+/// Whether `now` has every wanted pair. Of a feature, what is active counts.
+pub(crate) fn holds(now: &Pairs, wanted: &Pairs) -> bool {
+    wanted.iter().all(|(name, value)| now.get(name).is_some_and(|is| active(is) == active(value)))
+}
+
+/// What a feature is now: `off` of `off/on`.
+pub(crate) fn active(value: &str) -> &str {
+    value.split_once('/').map_or(value, |(active, _)| active)
+}
+
+/// What a feature was asked to be: `on` of `off/on`.
+pub(crate) fn asked(value: &str) -> &str {
+    value.split_once('/').map_or(value, |(_, asked)| asked)
+}
+
+/// Features that can be changed.
+pub(crate) fn features(all: &[Feature]) -> String {
+    let word = |is_on: bool| if is_on { "on" } else { "off" };
+    let value = |feature: &Feature| match feature.active == feature.wanted {
+        true => word(feature.active).to_owned(),
+        false => format!("{}/{}", word(feature.active), word(feature.wanted)),
+    };
+    let pairs: Pairs = all
+        .iter()
+        .filter(|feature| !feature.fixed)
+        .map(|feature| (feature.name.clone(), value(feature)))
+        .collect();
+    print(&pairs)
+}
+
+/// Numbers as pairs; those that are switches print as such.
+pub(crate) fn from_numbers<'a>(
+    numbers: impl IntoIterator<Item = (&'a str, u32)>,
+    switches: &[&str],
+) -> String {
+    let pairs: Pairs = numbers
+        .into_iter()
+        .map(|(name, value)| {
+            let word = match (switches.contains(&name), value) {
+                (true, 0) => "off".to_owned(),
+                (true, _) => "on".to_owned(),
+                (false, value) => value.to_string(),
+            };
+            (name.to_owned(), word)
+        })
+        .collect();
+    print(&pairs)
+}
+
+/// Numbers of pairs; `on` is 1 and `off` is 0.
+pub(crate) fn numbers(text: &str) -> Option<Vec<(String, u32)>> {
+    let number = |value: &str| match value {
+        "on" => Some(1),
+        "off" => Some(0),
+        number => number.parse().ok(),
+    };
+    parse(text).into_iter().map(|(name, value)| Some((name, number(&value)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_tell_what_was_asked_for() {
+        let feature = |name: &str, active, wanted, fixed| Feature {
+            name: name.to_owned(),
+            active,
+            wanted,
+            fixed,
+        };
+        let all = [
+            feature("rx-gro", true, true, false),
+            feature("rx-lro", false, false, false),
+            feature("gso", false, true, false),
+            feature("netns-local", false, false, true),
+        ];
+        let text = features(&all);
+        assert_eq!(text, "gso=off/on rx-gro=on rx-lro=off");
+        let now = parse(&text);
+        assert!(holds(&now, &parse("rx-gro=on")) && holds(&now, &parse("gso=off")));
+        assert!(!holds(&now, &parse("gso=on")) && !holds(&now, &parse("tso=off")));
+        assert_eq!(asked("off/on"), "on");
+    }
+
+    #[test]
+    fn switches_are_numbers() {
+        let numbers = numbers("adaptive-rx=off rx-usecs=80").unwrap();
+        assert_eq!(numbers, [("adaptive-rx".to_owned(), 0), ("rx-usecs".to_owned(), 80)]);
+        assert_eq!(super::numbers("rx=many"), None);
+    }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether what was applied is still so, and if not, why not.
+
+use std::collections::BTreeSet;
+
+use journal::{Entry, Raw, Transaction};
+use machine::Why;
+use root::text;
+use setting::{Outcome, Place};
+use units::CpuSet;
+
+use crate::Kernel;
+use crate::lookup::{Absent, Lookup, key};
+use crate::spot::Spot;
+
+/// How a change stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// As it was set.
+    AsSet,
+    /// Somebody set another value.
+    Drifted {
+        /// What is there.
+        found: String,
+    },
+    /// A service that is known to write it runs, and another value is there.
+    Overridden {
+        /// What is there.
+        found: String,
+        /// The service.
+        by: String,
+    },
+    /// Its device was opened or loaded again, and it went with that.
+    LostOnReopen {
+        /// What is there.
+        found: String,
+    },
+    /// Set, but no interrupt came since that would have moved it.
+    NotYetEffective {
+        /// CPUs that it goes to.
+        effective: String,
+    },
+    /// A reboot has reset it.
+    Reset,
+    /// The device or the place is gone.
+    Missing,
+    /// It cannot be read.
+    Unknown {
+        /// Why.
+        why: Why,
+    },
+}
+
+/// A change, and how it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// Transaction that made it.
+    pub transaction: u64,
+    /// Catalogue entry.
+    pub setting: String,
+    /// Device as it was called then; none for the machine.
+    pub device: Option<String>,
+    /// Where it is now, or was.
+    pub path: String,
+    /// Value that was wanted.
+    pub wanted: String,
+    /// How it stands.
+    pub standing: Standing,
+}
+
+impl Verified {
+    /// Whether it is not as it was set.
+    pub fn is_drift(&self) -> bool {
+        !matches!(self.standing, Standing::AsSet | Standing::NotYetEffective { .. })
+    }
+}
+
+/// Services, and what they are known to write by a part of its path.
+const WRITERS: [(&str, &[&str]); 7] = [
+    ("irqbalance", &["/proc/irq/"]),
+    (
+        "tuned",
+        &[
+            "/cpufreq/",
+            "/intel_pstate/",
+            "energy_perf_bias",
+            "/queue/scheduler",
+            "read_ahead_kb",
+            "/proc/sys/",
+            "transparent_hugepage",
+            "link_power_management_policy",
+            "/proc/irq/",
+            "ethtool",
+            "cpu_dma_latency",
+            "intel_uncore_frequency",
+        ],
+    ),
+    ("power-profiles-daemon", &["energy_performance_preference", "scaling_governor", "no_turbo"]),
+    (
+        "tlp",
+        &[
+            "/cpufreq/",
+            "/intel_pstate/",
+            "energy_perf_bias",
+            "/power/control",
+            "pcie_aspm",
+            "link_power_management_policy",
+            "/queue/scheduler",
+            "nmi_watchdog",
+        ],
+    ),
+    ("auto-cpufreq", &["/cpufreq/", "/intel_pstate/"]),
+    ("thermald", &["/intel_pstate/", "scaling_max_freq"]),
+    (
+        "saptune",
+        &[
+            "/proc/sys/",
+            "scaling_governor",
+            "energy_perf_bias",
+            "/queue/scheduler",
+            "nr_requests",
+            "read_ahead_kb",
+            "max_sectors_kb",
+            "transparent_hugepage",
+            "cpuidle",
+        ],
+    ),
+];
+
+/// Compares what was applied and is not taken back with what is there, by value and not by text.
+/// Of several changes of one place the newest counts.
+///
+/// # Errors
+/// The kernel does not tell this boot from another.
+pub fn verify(
+    kernel: &dyn Kernel,
+    transactions: &[Transaction],
+) -> Result<Vec<Verified>, crate::ApplyError> {
+    let boot = crate::carry::boot(kernel)?;
+    let lookup = Lookup::new(kernel);
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut verified = Vec::new();
+    for transaction in transactions.iter().rev() {
+        let is_this_boot = transaction.begin.boot == boot;
+        for (index, entry) in transaction.entries.iter().enumerate() {
+            let intent = &entry.intent;
+            let holds = !entry.is_settled() && transaction.may_be_written(index) && was_set(entry);
+            let key = key(intent.device.as_ref(), &intent.place, &intent.part);
+            if !holds || !seen.insert(key) {
+                continue;
+            }
+            let (path, standing) = match is_this_boot || intent.place.outlives_boot() {
+                true => standing(&lookup, entry),
+                false => (intent.path.clone(), Standing::Reset),
+            };
+            verified.push(Verified {
+                transaction: transaction.begin.transaction,
+                setting: intent.setting.clone(),
+                device: intent.device.as_ref().map(|device| device.name.clone()),
+                path,
+                wanted: intent.to.clone(),
+                standing,
+            });
+        }
+    }
+    name_writers(kernel, &mut verified);
+    Ok(verified)
+}
+
+fn was_set(entry: &Entry) -> bool {
+    let outcome = entry.receipt.as_ref().map(|receipt| &receipt.outcome);
+    matches!(outcome, Some(Outcome::Applied | Outcome::Rounded { .. }))
+}
+
+fn standing(lookup: &Lookup<'_>, entry: &Entry) -> (String, Standing) {
+    let intent = &entry.intent;
+    let receipt = entry.receipt.as_ref();
+    let then = receipt.and_then(|receipt| receipt.path.clone());
+    let then = then.unwrap_or_else(|| intent.path.clone());
+    let spot = match lookup.one(intent.device.as_ref(), &intent.place, &intent.part) {
+        Ok(spot) => spot,
+        Err(Absent::Device | Absent::Place | Absent::Forbidden) => {
+            return (then, Standing::Missing);
+        }
+    };
+    let path = spot.path();
+    let now = match spot.read(lookup.kernel) {
+        Ok(now) => now,
+        Err(Why::Absent) => return (path, Standing::Missing),
+        Err(why) => return (path, Standing::Unknown { why }),
+    };
+    let after = receipt.and_then(|receipt| receipt.after.as_ref());
+    let is_same = spot.is(intent.form, &intent.to, &now)
+        || after.is_some_and(|after| spot.same(intent.form, after, &now));
+    if is_same {
+        return (path, effective(lookup, &spot, &now));
+    }
+    let found = spot.show(intent.form, &now);
+    let is_anew = path != then || spot.same(intent.form, &now, &intent.before);
+    let is_reopened = is_anew && is_of_nic(&intent.place);
+    let standing =
+        if is_reopened { Standing::LostOnReopen { found } } else { Standing::Drifted { found } };
+    (path, standing)
+}
+
+/// What a driver resets when its device is opened again.
+fn is_of_nic(place: &Place) -> bool {
+    crate::witness::is_of_queue(place) || matches!(place, Place::Ethtool { .. })
+}
+
+/// `effective_affinity_list` follows at the next interrupt only.
+fn effective(lookup: &Lookup<'_>, spot: &Spot, now: &Raw) -> Standing {
+    let Spot::Interrupt(path) = spot else { return Standing::AsSet };
+    let path = path.replace("smp_affinity_list", "effective_affinity_list");
+    let list = |text: &str| CpuSet::from_list(text).ok();
+    let Ok(effective) = text(lookup.kernel, &path) else { return Standing::AsSet };
+    match (list(&effective), list(now.trimmed())) {
+        (Some(goes), Some(may)) if !goes.is_subset(&may) => Standing::NotYetEffective { effective },
+        _ => Standing::AsSet,
+    }
+}
+
+/// Names the service behind a drift. Services are looked for only where something drifted.
+fn name_writers(kernel: &dyn Kernel, verified: &mut [Verified]) {
+    let drifts = |one: &Verified| {
+        matches!(one.standing, Standing::Drifted { .. } | Standing::LostOnReopen { .. })
+    };
+    if !verified.iter().any(drifts) {
+        return;
+    }
+    let running = running(kernel);
+    for one in verified.iter_mut().filter(|one| drifts(one)) {
+        let writes = |(name, parts): &&(&str, &[&str])| {
+            running.contains(*name) && parts.iter().any(|part| one.path.contains(part))
+        };
+        let writer = WRITERS.iter().find(writes).map(|(name, _)| (*name).to_owned());
+        let Some(by) = writer else { continue };
+        if let Standing::Drifted { found } | Standing::LostOnReopen { found } = &one.standing {
+            one.standing = Standing::Overridden { found: found.clone(), by };
+        }
+    }
+}
+
+fn running(kernel: &dyn Kernel) -> BTreeSet<String> {
+    let services = linux::services(kernel).into_iter();
+    let mut running: BTreeSet<String> = services
+        .filter(|service| service.running == Ok(true))
+        .map(|service| service.name)
+        .collect();
+    // saptune runs once and leaves what it saved here while its settings are applied.
+    if kernel.list("/run/saptune/saved_state").is_ok_and(|names| !names.is_empty()) {
+        running.insert("saptune".to_owned());
+    }
+    running
+}

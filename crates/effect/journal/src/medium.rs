@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a journal is written on: a locked file, or memory.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::JournalError;
+use crate::read::MOST;
+
+/// What a journal is written on.
+pub trait Medium: Send {
+    /// All that is there.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn read(&mut self) -> io::Result<Vec<u8>>;
+
+    /// Adds bytes at the end.
+    ///
+    /// # Errors
+    /// They cannot be written, or only in part.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Waits until all that was added is safe from a loss of power.
+    ///
+    /// # Errors
+    /// The disk failed.
+    fn sync(&mut self) -> io::Result<()>;
+
+    /// Cuts what follows so many bytes.
+    ///
+    /// # Errors
+    /// It cannot be cut.
+    fn cut(&mut self, bytes: usize) -> io::Result<()>;
+
+    /// Puts other contents in place of all, at once or not at all.
+    ///
+    /// # Errors
+    /// The old contents are still there.
+    fn replace(&mut self, bytes: &[u8]) -> io::Result<()>;
+}
+
+/// What to do while another process holds the journal.
+pub enum Wait<'a> {
+    /// Give up at once.
+    Refuse,
+    /// Wait for it, after telling its process number where that is known.
+    Tell(&'a mut dyn FnMut(Option<u32>)),
+}
+
+impl std::fmt::Debug for Wait<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Refuse => "Refuse",
+            Self::Tell(_) => "Tell",
+        })
+    }
+}
+
+/// A file, locked by a second file beside it: its own name passes to another file when it is
+/// rewritten, and a lock would stay with the old one.
+#[derive(Debug)]
+pub struct FileMedium {
+    path: PathBuf,
+    file: File,
+    _lock: File,
+}
+
+impl FileMedium {
+    /// Opens the file and locks it, making it and its folder where they are missing.
+    ///
+    /// # Errors
+    /// It cannot be made, or another process holds it and `wait` says to refuse.
+    pub fn open(path: &Path, wait: Wait<'_>) -> Result<Self, JournalError> {
+        let failed = |what| move |source| JournalError::Io { what, path: path.to_owned(), source };
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(folder)
+                .map_err(failed("make the folder of"))?;
+        }
+        let lock = open_own(&beside(path, "lock"), &Purpose::Lock).map_err(failed("lock"))?;
+        hold(&lock, path, wait)?;
+        let file = open_own(path, &Purpose::Append).map_err(failed("open"))?;
+        Ok(Self { path: path.to_owned(), file, _lock: lock })
+    }
+}
+
+enum Purpose {
+    Lock,
+    Append,
+    Fresh,
+}
+
+/// Opens a file of ours: never through a link, never one that others may read.
+fn open_own(path: &Path, purpose: &Purpose) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let flags = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
+    options.mode(0o600).custom_flags(flags).create(true).read(true);
+    match purpose {
+        Purpose::Lock => options.write(true).truncate(false),
+        Purpose::Append => options.append(true),
+        Purpose::Fresh => options.write(true).truncate(true),
+    };
+    options.open(path)
+}
+
+fn hold(lock: &File, path: &Path, wait: Wait<'_>) -> Result<(), JournalError> {
+    let failed = |errno: Errno| JournalError::Io {
+        what: "lock",
+        path: path.to_owned(),
+        source: errno.into(),
+    };
+    match flock(lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => {
+            let pid = holder(lock);
+            match wait {
+                Wait::Refuse => return Err(JournalError::Held { path: path.to_owned(), pid }),
+                Wait::Tell(tell) => tell(pid),
+            }
+            rustix::io::retry_on_intr(|| flock(lock, FlockOperation::LockExclusive))
+                .map_err(failed)?;
+        }
+        Err(errno) => return Err(failed(errno)),
+    }
+    // Who holds it is told for the sake of the message only.
+    let _ = lock.set_len(0).and_then(|()| {
+        rustix::io::pwrite(lock, format!("{}\n", std::process::id()).as_bytes(), 0)?;
+        Ok(())
+    });
+    Ok(())
+}
+
+fn holder(lock: &File) -> Option<u32> {
+    let mut bytes = [0; 16];
+    let read = rustix::io::pread(lock, &mut bytes, 0).ok()?;
+    std::str::from_utf8(bytes.get(..read)?).ok()?.trim().parse().ok()
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+impl Medium for FileMedium {
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        read_file(&self.path)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn cut(&mut self, bytes: usize) -> io::Result<()> {
+        self.file.set_len(bytes as u64)?;
+        self.file.sync_all()
+    }
+
+    fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let fresh = beside(&self.path, "new");
+        let mut file = open_own(&fresh, &Purpose::Fresh)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&fresh, &self.path)?;
+        if let Some(folder) = self.path.parent() {
+            File::open(folder)?.sync_all()?;
+        }
+        self.file = open_own(&self.path, &Purpose::Append)?;
+        Ok(())
+    }
+}
+
+/// A file's bytes, up to the most that a journal has.
+pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Memory that outlives the journal on it: for tests that let the process "die".
+#[derive(Debug, Clone, Default)]
+pub struct MemoryMedium {
+    bytes: Arc<Mutex<Vec<u8>>>,
+}
+
+impl MemoryMedium {
+    /// What is on it.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A medium with these bytes on it.
+    pub fn with(bytes: Vec<u8>) -> Self {
+        Self { bytes: Arc::new(Mutex::new(bytes)) }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<u8>)) {
+        change(&mut self.bytes.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Medium for MemoryMedium {
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        Ok(self.bytes())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.change(|all| all.extend_from_slice(bytes));
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn cut(&mut self, bytes: usize) -> io::Result<()> {
+        self.change(|all| all.truncate(bytes));
+        Ok(())
+    }
+
+    fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.change(|all| *all = bytes.to_vec());
+        Ok(())
+    }
+}

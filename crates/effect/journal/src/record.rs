@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a line of the journal says.
+
+use serde::{Deserialize, Serialize};
+use setting::{Device, Form, Outcome, Place, Undone};
+
+use crate::Raw;
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "record")]
+pub enum Record {
+    /// The first line: what this file is.
+    Journal {
+        /// `journal/1`.
+        schema: String,
+        /// Minor version: what was added since.
+        minor: u32,
+        /// Number of the last transaction when the file was written anew: none is used twice.
+        last: u64,
+    },
+    /// A transaction begins.
+    Begin(Begin),
+    /// A change is going to be made.
+    Intend {
+        /// Transaction.
+        transaction: u64,
+        /// Change, from 0 in each transaction.
+        index: usize,
+        /// The change.
+        intent: Box<Intent>,
+    },
+    /// All intentions of a transaction are on disk; from here on there may be writes.
+    Ready {
+        /// Transaction.
+        transaction: u64,
+    },
+    /// What came of a change.
+    Receipt {
+        /// Transaction.
+        transaction: u64,
+        /// Change.
+        index: usize,
+        /// What came.
+        receipt: Receipt,
+    },
+    /// The transaction wrote its last.
+    End {
+        /// Transaction.
+        transaction: u64,
+        /// How it ended.
+        how: End,
+    },
+    /// A person confirmed it in time.
+    Confirm {
+        /// Transaction.
+        transaction: u64,
+    },
+    /// Changes are going to be undone. What others set meanwhile, and the undoing may disturb, is
+    /// kept with its value.
+    Undoing {
+        /// Transaction.
+        transaction: u64,
+        /// Changes.
+        indexes: Vec<usize>,
+        /// Values of others to be put back.
+        kept: Vec<Kept>,
+    },
+    /// What came of undoing a change.
+    Undo {
+        /// Transaction.
+        transaction: u64,
+        /// Change.
+        index: usize,
+        /// What came.
+        undone: Undone,
+    },
+    /// An older change of the same place was taken back: this one goes back to the older bytes now.
+    Inherit {
+        /// Transaction.
+        transaction: u64,
+        /// Change.
+        index: usize,
+        /// Its bytes from before, from now on.
+        before: Raw,
+    },
+}
+
+/// The head of a transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begin {
+    /// Its number: they only grow.
+    pub transaction: u64,
+    /// `/proc/sys/kernel/random/boot_id` of its day.
+    pub boot: String,
+    /// When, as the caller writes times (RFC 3339).
+    pub at: String,
+    /// The nearside that made it.
+    pub version: String,
+    /// Why: the command as typed.
+    pub why: String,
+}
+
+/// A change that is going to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    /// Catalogue entry.
+    pub setting: String,
+    /// Whose value it is; none for the machine's.
+    pub device: Option<Device>,
+    /// Where it is written.
+    pub place: Place,
+    /// Which of the files that the place stands for, by the name that filled its `*`; empty where
+    /// there is one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub part: String,
+    /// Where that was when the change was made.
+    pub path: String,
+    /// How values are compared.
+    pub form: Form,
+    /// What was there.
+    pub before: Raw,
+    /// What is wanted, in the form's canonical spelling.
+    pub to: String,
+    /// The bytes that are going to be written.
+    pub write: Raw,
+    /// Values that the write is known to move.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub witnesses: Vec<Witness>,
+}
+
+/// A value beside a change that the change is known to move.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Witness {
+    /// Whose value it is.
+    pub device: Option<Device>,
+    /// Where it is.
+    pub place: Place,
+    /// As in [`Intent::part`].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub part: String,
+    /// How values are compared.
+    pub form: Form,
+    /// What was there.
+    pub before: Raw,
+}
+
+/// What came of a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// By what was read back.
+    pub outcome: Outcome,
+    /// What was read back; none where nothing could be.
+    pub after: Option<Raw>,
+    /// What the witnesses read then, in their order; empty where nothing was written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub witnesses: Vec<Option<Raw>>,
+    /// Where it was written, if that differs from where it was to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// How a transaction ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// All of it was tried.
+    Done,
+    /// A change failed, and the rest was not tried.
+    Failed,
+}
+
+/// Changes that are being undone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Undoing {
+    /// Those of which it is not told yet what came.
+    pub indexes: Vec<usize>,
+    /// Values of others to be put back.
+    pub kept: Vec<Kept>,
+}
+
+/// A value that belongs to somebody else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Whose value it is.
+    pub device: Option<Device>,
+    /// Where it is.
+    pub place: Place,
+    /// As in [`Intent::part`].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub part: String,
+    /// The value.
+    pub value: Raw,
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Carries a placement out on this process and becomes the command.
+//!
+//! Nothing stands between the shell and the command: the process takes its cpuset, affinity, memory
+//! policy and priorities, and exec(2) replaces it, so that signals, job control and exit codes are
+//! the command's own. What the kernel took is read back before that: it drops CPUs and nodes that a
+//! cpuset forbids without a word, and half a placement is none.
+//!
+//! [`carry_out`] wants the live root: the placement of a captured machine has no process to go to.
+
+mod cgroup;
+mod command;
+mod error;
+#[expect(unsafe_code, reason = "four system calls that no safe crate offers")]
+mod kernel;
+mod policy;
+mod priority;
+
+use std::path::Path;
+
+use place::Placement;
+use root::LiveRoot;
+
+pub use command::{NotStarted, become_command};
+pub use error::Error;
+pub use priority::IoPriority;
+
+/// What a process takes besides its placement.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extras<'a> {
+    /// Added to the niceness, -20 to 19.
+    pub nice: Option<i32>,
+    /// Class and level for the I/O scheduler.
+    pub io: Option<IoPriority>,
+    /// A cgroup v2 folder to move into; made where its parent is one and it is missing.
+    pub cgroup: Option<&'a Path>,
+}
+
+/// Gives this thread, and what it becomes, the placement.
+///
+/// The cpuset comes first: moving into one resets affinity and memory policy.
+///
+/// # Errors
+/// What the kernel refused, or took only in part.
+pub fn carry_out(_: &LiveRoot, placement: &Placement, extras: &Extras<'_>) -> Result<(), Error> {
+    if let Some(folder) = extras.cgroup {
+        cgroup::enter(folder, placement)?;
+    }
+    policy::set_affinity(&placement.cpus)?;
+    policy::set_memory(&placement.memory)?;
+    priority::set(extras.nice, extras.io)
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the verbs that change a machine share: the live kernel, the journal, and their errors.
+
+use std::path::{Path, PathBuf};
+
+use apply::ApplyError;
+use journal::{Journal, JournalError, Wait};
+use root::LiveRoot;
+
+use crate::args::{Changing, Common};
+use crate::expected::Expected;
+use crate::{source, terminal};
+
+/// Where the journal lies unless told otherwise.
+const JOURNAL: &str = "/var/lib/nearside/journal";
+
+/// The machine that is changed: never a replayed one.
+pub(crate) fn kernel(common: &Common) -> Result<LiveRoot, Expected> {
+    if common.from.is_some() {
+        let help = "leave --from out, or look at what would be done: nearside plan --from …";
+        return Err(Expected::usage("a captured machine cannot be changed", help));
+    }
+    source::live()
+}
+
+/// Changing a machine is root's.
+pub(crate) fn demand_root(verb: &str) -> Result<(), Expected> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let help = format!("sudo nearside {verb} …; --dry-run prints a script and needs no root");
+    Err(Expected::precondition("only root may change the machine", help))
+}
+
+/// Where the journal lies.
+pub(crate) fn path(changing: &Changing) -> PathBuf {
+    changing.journal.clone().unwrap_or_else(|| Path::new(JOURNAL).to_owned())
+}
+
+/// The journal, held by this process alone. Another nearside is waited for unless `--no-wait`.
+pub(crate) fn journal(changing: &Changing) -> Result<Journal, Expected> {
+    let path = path(changing);
+    if changing.no_wait {
+        return Ok(Journal::open(&path, Wait::Refuse)?);
+    }
+    let mut tell = |process: Option<u32>| {
+        let who = process.map_or_else(String::new, |id| format!(" (process {id})"));
+        terminal::hint(&format!("waiting for another nearside{who} that is changing this machine"));
+    };
+    Ok(Journal::open(&path, Wait::Tell(&mut tell))?)
+}
+
+/// This moment, as the journal holds it.
+pub(crate) fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The command as typed.
+pub(crate) fn command() -> String {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    std::iter::once("nearside".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+impl From<ApplyError> for Expected {
+    fn from(error: ApplyError) -> Self {
+        let (what, help) = (error.to_string(), error.help().to_owned());
+        match error {
+            ApplyError::LeftBehind(_) => Self::Stuck { what, help },
+            ApplyError::TakenBack(_) | ApplyError::Untold(_) => Self::Undone { what, help },
+            ApplyError::NoTransaction(_) => Self::Usage { what, help },
+            _ => Self::Precondition { what, help },
+        }
+    }
+}
+
+impl From<JournalError> for Expected {
+    fn from(error: JournalError) -> Self {
+        Self::precondition(error.to_string(), error.help())
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `nearside verify`: whether what was applied still holds.
+
+use apply::Verified;
+use journal::Journal;
+use report::change::Lines;
+
+use crate::args::{Common, Verify};
+use crate::expected::{Ended, Expected};
+use crate::terminal;
+use crate::verbs::change;
+
+pub(crate) fn run(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
+    let Some(every) = asked.watch else { return once(common, asked) };
+    loop {
+        once(common, asked)?;
+        std::thread::sleep(every.0);
+    }
+}
+
+fn once(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
+    let kernel = change::kernel(common)?;
+    let transactions = Journal::look(&change::path(&asked.changing))?;
+    let verified = apply::verify(&kernel, &transactions)?;
+    if common.json {
+        terminal::document(&report::json::verification(&verified))?;
+    } else {
+        let lines = if asked.verbose { Lines::All } else { Lines::Notable };
+        let style = terminal::style(common.color);
+        terminal::answer(&report::change::verified(&verified, lines, &style))?;
+    }
+    Ok(if verified.iter().any(Verified::is_drift) { Ended::Drift } else { Ended::Well })
+}

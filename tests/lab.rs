@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The lab's machines against what their files say, and the runner against its own promises.
+//!
+//! Each machine is booted once and many things are looked at: what nearside, hwloc and numactl say
+//! of it is laid beside its TOML file, one line of text a fact. Only `NEARSIDE_LAB=1` starts QEMU;
+//! `NEARSIDE_LAB=full` boots every machine with both kernels.
+
+#![expect(clippy::print_stderr, reason = "a boot's times are told beside its verdict")]
+
+#[path = "lab/facts.rs"]
+mod facts;
+#[path = "lab/life.rs"]
+mod life;
+#[path = "lab/look.rs"]
+mod look;
+#[path = "lab/ours.rs"]
+mod ours;
+#[path = "lab/wanted.rs"]
+mod wanted;
+
+use nearside_lab::{Kernel, Lab, machine};
+use support::{Failed, Trial, failed};
+
+/// How much of the lab was asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tier {
+    /// Nothing.
+    None,
+    /// Each machine with one kernel.
+    Short,
+    /// Each machine with both.
+    Full,
+}
+
+fn main() {
+    let tier = match std::env::var("NEARSIDE_LAB").as_deref() {
+        Ok("full") => Tier::Full,
+        Ok("1") => Tier::Short,
+        _ => Tier::None,
+    };
+    let mut trials = Vec::new();
+    for (number, name) in machine::names().unwrap_or_default().into_iter().enumerate() {
+        for kernel in kernels(tier, number) {
+            let machine = name.clone();
+            let body = move || look::look(&machine, kernel);
+            trials.push(trial(tier, format!("{name}/{kernel}"), body));
+        }
+    }
+    for (name, body) in life::TRIALS {
+        trials.push(trial(tier, name.to_owned(), body));
+    }
+    support::run(trials)
+}
+
+/// The kernels that a machine is booted with: in turn where only one is asked for.
+fn kernels(tier: Tier, number: usize) -> Vec<Kernel> {
+    match tier {
+        Tier::Full => Kernel::ALL.to_vec(),
+        Tier::Short | Tier::None => Kernel::ALL.into_iter().cycle().skip(number).take(1).collect(),
+    }
+}
+
+fn trial(
+    tier: Tier,
+    name: String,
+    body: impl FnOnce() -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    if tier == Tier::None {
+        return support::ignored(name, "NEARSIDE_LAB is not set");
+    }
+    support::trial_unless(name, nearside_lab::missing(), body)
+}
+
+fn images() -> Result<Lab, Failed> {
+    Lab::ready().map_err(failed)
+}
