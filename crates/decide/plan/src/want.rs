@@ -145,6 +145,12 @@ fn found<'a>(
         }
         return;
     }
+    if RESHAPES.contains(&entry.id.as_str()) && !work.request.only.contains(&entry.id) {
+        if about(work, finding) {
+            draft.leave(reshapes(entry, finding, change.to.clone()));
+        }
+        return;
+    }
     for (label, device) in devices(work, entry, finding) {
         let name = device.as_ref().map(|device| device.name.clone());
         if !work.wants_device(device.as_ref()) || !taken.insert((entry.id.clone(), name)) {
@@ -160,6 +166,23 @@ fn found<'a>(
             is_named: work.request.only.contains(&entry.id),
             rank,
         });
+    }
+}
+
+/// Settings that change which CPUs there are. Somebody chose them, and all else is planned for the
+/// CPUs that are.
+const RESHAPES: [&str; 1] = ["logical-processor"];
+
+fn reshapes(entry: &Setting, finding: &Finding, wanted: String) -> Left {
+    Left {
+        setting: entry.id.clone(),
+        devices: Vec::new(),
+        by_hand: vec![format!("nearside plan --set {}={wanted}", entry.id)],
+        wanted,
+        owner: finding.owner,
+        reboot: Reboot::None,
+        why: LeftWhy::Choice,
+        because: "it changes which CPUs there are: name it, then plan the rest anew".to_owned(),
     }
 }
 
