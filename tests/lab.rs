@@ -7,6 +7,8 @@
 
 #![expect(clippy::print_stderr, reason = "a boot's times are told beside its verdict")]
 
+#[path = "lab/change.rs"]
+mod change;
 #[path = "lab/facts.rs"]
 mod facts;
 #[path = "lab/life.rs"]
@@ -15,6 +17,8 @@ mod life;
 mod look;
 #[path = "lab/ours.rs"]
 mod ours;
+#[path = "lab/undo.rs"]
+mod undo;
 #[path = "lab/wanted.rs"]
 mod wanted;
 
@@ -49,7 +53,33 @@ fn main() {
     for (name, body) in life::TRIALS {
         trials.push(trial(tier, name.to_owned(), body));
     }
+    trials.extend(changes(tier));
     support::run(trials)
+}
+
+/// Changes made and taken back: a goal on two machines, or each goal, machine and kernel.
+fn changes(tier: Tier) -> Vec<Trial> {
+    let (goals, kills, cuts): (&[&str], _, _) = match tier {
+        Tier::Full => (&["throughput", "latency", "balanced"], 50, 20),
+        Tier::Short | Tier::None => (&["throughput"], 5, 2),
+    };
+    let machines = match tier {
+        Tier::Full => machine::names().unwrap_or_default(),
+        Tier::Short | Tier::None => ["nics", "snc2-linear"].map(str::to_owned).to_vec(),
+    };
+    let mut trials = Vec::new();
+    for (number, name) in machines.into_iter().enumerate() {
+        for kernel in kernels(tier, number) {
+            let machine = name.clone();
+            let body = move || undo::exact(&machine, kernel, goals);
+            trials.push(trial(tier, format!("change/undo/{name}/{kernel}"), body));
+        }
+    }
+    let kernel = Kernel::V6_12;
+    trials.push(trial(tier, "change/kills".to_owned(), move || undo::kills("nics", kernel, kills)));
+    let cut = move || undo::power_cuts("snc2-linear", kernel, cuts);
+    trials.push(trial(tier, "change/power-cuts".to_owned(), cut));
+    trials
 }
 
 /// The kernels that a machine is booted with: in turn where only one is asked for.
