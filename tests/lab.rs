@@ -13,10 +13,18 @@ mod change;
 mod facts;
 #[path = "lab/life.rs"]
 mod life;
+#[path = "lab/lockout.rs"]
+mod lockout;
 #[path = "lab/look.rs"]
 mod look;
+#[path = "lab/near.rs"]
+mod near;
+#[path = "lab/others.rs"]
+mod others;
 #[path = "lab/ours.rs"]
 mod ours;
+#[path = "lab/served.rs"]
+mod served;
 #[path = "lab/undo.rs"]
 mod undo;
 #[path = "lab/wanted.rs"]
@@ -79,6 +87,14 @@ fn changes(tier: Tier) -> Vec<Trial> {
     trials.push(trial(tier, "change/kills".to_owned(), move || undo::kills("nics", kernel, kills)));
     let cut = move || undo::power_cuts("snc2-linear", kernel, cuts);
     trials.push(trial(tier, "change/power-cuts".to_owned(), cut));
+    let named = |name: &str, body: fn() -> Result<(), Failed>| trial(tier, name.to_owned(), body);
+    trials.extend([
+        named("change/served-near/nics", || served::near("nics", Kernel::V6_1)),
+        named("change/served-near/snc2-linear", || served::near("snc2-linear", Kernel::V6_12)),
+        named("change/lock-out", || lockout::comes_back(Kernel::V6_12)),
+        named("change/others", || others::keep_theirs("pair", Kernel::V6_1)),
+        named("change/exec", || near::like_numactl("snc2-linear", Kernel::V6_1)),
+    ]);
     trials
 }
 
