@@ -20,10 +20,7 @@ pub(crate) fn keep_theirs(machine: &str, kernel: Kernel) -> Result<(), Failed> {
     let words = format!("apply --keep-going {}", change::wide());
     let before = knobs(&mut guest)?;
     ours(&mut guest, &words, &[0, 3])?;
-    for (path, value) in THEIRS {
-        said(&mut guest, &format!("echo {value} > {path}"))?;
-    }
-    let balanced = balance(&mut guest)?;
+    let balanced = write(&mut guest)?;
     ours(&mut guest, "verify", &[3])?;
     let reverted = told(&mut guest, "revert", &[3])?;
     for (path, value) in THEIRS {
@@ -74,10 +71,14 @@ fn class(reverted: &serde_json::Value, path: &str) -> String {
     one.and_then(|one| one["class"].as_str()).unwrap_or_default().to_owned()
 }
 
-/// Lets irqbalance place interrupts once; the masks that it moved and what they are now.
-fn balance(guest: &mut Guest) -> Result<Vec<(String, String)>, Failed> {
+/// Writes their values and lets irqbalance place interrupts once; the masks that moved with it (a
+/// port's MTU opens it again) and what they are now.
+fn write(guest: &mut Guest) -> Result<Vec<(String, String)>, Failed> {
     let list = "grep . /proc/irq/*/smp_affinity_list";
     let before = said(guest, list)?;
+    for (path, value) in THEIRS {
+        said(guest, &format!("echo {value} > {path}"))?;
+    }
     said(guest, "timeout 60 irqbalance --oneshot --foreground >/dev/null 2>&1; true")?;
     let after = said(guest, list)?;
     let moved = before.lines().zip(after.lines()).filter(|(was, is)| was != is);
