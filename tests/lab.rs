@@ -7,14 +7,26 @@
 
 #![expect(clippy::print_stderr, reason = "a boot's times are told beside its verdict")]
 
+#[path = "lab/change.rs"]
+mod change;
 #[path = "lab/facts.rs"]
 mod facts;
 #[path = "lab/life.rs"]
 mod life;
+#[path = "lab/lockout.rs"]
+mod lockout;
 #[path = "lab/look.rs"]
 mod look;
+#[path = "lab/near.rs"]
+mod near;
+#[path = "lab/others.rs"]
+mod others;
 #[path = "lab/ours.rs"]
 mod ours;
+#[path = "lab/served.rs"]
+mod served;
+#[path = "lab/undo.rs"]
+mod undo;
 #[path = "lab/wanted.rs"]
 mod wanted;
 
@@ -49,7 +61,41 @@ fn main() {
     for (name, body) in life::TRIALS {
         trials.push(trial(tier, name.to_owned(), body));
     }
+    trials.extend(changes(tier));
     support::run(trials)
+}
+
+/// Changes made and taken back: a goal on two machines, or each goal, machine and kernel.
+fn changes(tier: Tier) -> Vec<Trial> {
+    let (goals, kills, cuts): (&[&str], _, _) = match tier {
+        Tier::Full => (&["throughput", "latency", "balanced"], 50, 20),
+        Tier::Short | Tier::None => (&["throughput"], 5, 2),
+    };
+    let machines = match tier {
+        Tier::Full => machine::names().unwrap_or_default(),
+        Tier::Short | Tier::None => ["nics", "snc2-linear"].map(str::to_owned).to_vec(),
+    };
+    let mut trials = Vec::new();
+    for (number, name) in machines.into_iter().enumerate() {
+        for kernel in kernels(tier, number) {
+            let machine = name.clone();
+            let body = move || undo::exact(&machine, kernel, goals);
+            trials.push(trial(tier, format!("change/undo/{name}/{kernel}"), body));
+        }
+    }
+    let kernel = Kernel::V6_12;
+    trials.push(trial(tier, "change/kills".to_owned(), move || undo::kills("nics", kernel, kills)));
+    let cut = move || undo::power_cuts("snc2-linear", kernel, cuts);
+    trials.push(trial(tier, "change/power-cuts".to_owned(), cut));
+    let named = |name: &str, body: fn() -> Result<(), Failed>| trial(tier, name.to_owned(), body);
+    trials.extend([
+        named("change/served-near/nics", || served::near("nics", Kernel::V6_1)),
+        named("change/served-near/snc2-linear", || served::near("snc2-linear", Kernel::V6_12)),
+        named("change/lock-out", || lockout::comes_back(Kernel::V6_12)),
+        named("change/others", || others::keep_theirs("pair", Kernel::V6_1)),
+        named("change/exec", || near::like_numactl("snc2-linear", Kernel::V6_1)),
+    ]);
+    trials
 }
 
 /// The kernels that a machine is booted with: in turn where only one is asked for.
