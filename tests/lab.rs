@@ -85,7 +85,7 @@ fn changes(tier: Tier) -> Vec<Trial> {
     }
     let kernel = Kernel::V6_12;
     trials.push(trial(tier, "change/kills".to_owned(), move || undo::kills("nics", kernel, kills)));
-    let cut = move || undo::power_cuts("snc2-linear", kernel, cuts);
+    let cut = move || undo::power_cuts("pair", Kernel::V6_1, cuts);
     trials.push(trial(tier, "change/power-cuts".to_owned(), cut));
     let named = |name: &str, body: fn() -> Result<(), Failed>| trial(tier, name.to_owned(), body);
     trials.extend([

@@ -32,7 +32,10 @@ pub(crate) fn exact(machine: &str, kernel: Kernel, goals: &[&str]) -> Result<(),
         ours(&mut guest, "revert", &[0])?;
         unchanged(&format!("{what} is not taken back"), &before, &mut guest)?;
         let (moved, all) = (differences(&before, &during).len(), before.len());
-        eprintln!("{what}: {} receipts, {moved} of {all} knobs moved and came back", receipts.len());
+        eprintln!(
+            "{what}: {} receipts, {moved} of {all} knobs moved and came back",
+            receipts.len()
+        );
     }
     guest.off().map_err(failed)?;
     Ok(())
@@ -86,7 +89,8 @@ pub(crate) fn kills(machine: &str, kernel: Kernel, times: u32) -> Result<(), Fai
         );
         let status = said(&mut guest, &script)?;
         cut += u32::from(status.trim() == "137");
-        let what = format!("{machine}/{kernel}: killed {} ms after its intentions", moment.as_millis());
+        let what =
+            format!("{machine}/{kernel}: killed {} ms after its intentions", moment.as_millis());
         ours(&mut guest, "revert", &[0]).map_err(|error| failed(format!("{what}: {error:?}")))?;
         unchanged(&what, &before, &mut guest)?;
     }
@@ -135,7 +139,10 @@ pub(crate) fn power_cuts(machine: &str, kernel: Kernel, times: u32) -> Result<()
         let what = format!("{machine}/{kernel}: power cut {number}");
         let apply = format!("nearside apply --keep-going {words} > /tmp/out 2>&1");
         let task = guest.begin(&apply).map_err(failed)?;
-        said(&mut guest, &format!("until [ $(stat -c %s {JOURNAL}) -gt 1000 ]; do sleep 0.01; done"))?;
+        said(
+            &mut guest,
+            &format!("until [ $(stat -c %s {JOURNAL}) -gt 1000 ]; do sleep 0.01; done"),
+        )?;
         std::thread::sleep(span.mul_f64(f64::from(moment(number)) / 1000.0));
         cut += u32::from(!guest.has_ended(&task));
         let drives = guest.cut_power().map_err(failed)?;

@@ -336,11 +336,29 @@ fn a_paravirtual_driver_with_a_queue_for_each_cpu_keeps_its_spread() {
     let mut machine = machine();
     add_port(&mut machine, "eth0", 0x81, 80);
     machine.nics[0].kind = NicKind::Paravirtual;
+    // vmxnet3 leaves all of its queues where the first one is.
+    assert_eq!(queues(&planned(&machine, &[], &goal()), "eth0").len(), 80);
+    for (cpu, irq) in (0..).zip(&mut machine.irqs) {
+        irq.affinity = Ok([Cpu(cpu)].into_iter().collect());
+    }
     assert!(queues(&planned(&machine, &[], &goal()), "eth0").is_empty());
     let mut few = self::machine();
     add_port(&mut few, "eth0", 0x81, 4);
     few.nics[0].kind = NicKind::Paravirtual;
     assert_eq!(queues(&planned(&few, &[], &goal()), "eth0"), ["40", "41", "42", "43"]);
+}
+
+/// virtio-net keeps the vectors of channels that were given up.
+#[test]
+fn vectors_of_no_queue_take_no_core() {
+    let mut machine = machine();
+    add_port(&mut machine, "eth0", 0x81, 4);
+    add_port(&mut machine, "eth1", 0x82, 2);
+    machine.nics[0].rx_queues.truncate(2);
+    machine.nics[0].tx_queues.truncate(2);
+    let plan = planned(&machine, &[], &goal());
+    assert_eq!(queues(&plan, "eth0"), ["40", "41"]);
+    assert_eq!(queues(&plan, "eth1"), ["42", "43"]);
 }
 
 #[test]

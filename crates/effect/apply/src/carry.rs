@@ -15,7 +15,8 @@ use crate::prepare::{Prepared, missing, prepare, unread};
 use crate::spot::Spot;
 use crate::undo::{self, Force};
 use crate::{
-    ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, classify, errno, witness,
+    ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, classify, errno, pairs,
+    witness,
 };
 
 /// Makes the changes of a plan, in its order.
@@ -180,7 +181,7 @@ fn tell(
         setting: intent.setting.clone(),
         device: intent.device.as_ref().map(|device| device.name.clone()),
         path,
-        before: intent.before.trimmed().to_owned(),
+        before: pairs::about(intent.before.trimmed(), &intent.to),
         wanted: intent.to.clone(),
         outcome,
         note,

@@ -25,11 +25,23 @@ const FEATURES: [(&str, &str); 8] = [
 
 /// Reads pairs of features, by the kernel's names.
 pub(crate) fn parse_features(text: &str) -> Pairs {
-    let long = |name: String| {
-        let known = FEATURES.iter().find(|(short, _)| *short == name);
-        known.map_or(name, |(_, long)| (*long).to_owned())
+    parse(text).into_iter().map(|(name, value)| (long(&name).to_owned(), value)).collect()
+}
+
+fn long(name: &str) -> &str {
+    FEATURES.iter().find(|(short, _)| *short == name).map_or(name, |(_, long)| long)
+}
+
+/// Of `all` the pairs that `wanted` is about, by its names: what a person compares. All of them
+/// where none is.
+pub(crate) fn about(all: &str, wanted: &str) -> String {
+    let known = parse(all);
+    let pair = |name: String| {
+        let value = known.get(&name).or_else(|| known.get(long(&name)))?.clone();
+        Some((name, value))
     };
-    parse(text).into_iter().map(|(name, value)| (long(name), value)).collect()
+    let pairs: Pairs = parse(wanted).into_keys().filter_map(pair).collect();
+    if pairs.is_empty() { all.to_owned() } else { print(&pairs) }
 }
 
 /// Reads pairs; words without `=` are left out.
@@ -107,6 +119,19 @@ pub(crate) fn numbers(text: &str) -> Option<Vec<(String, u32)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_person_is_shown_what_the_wish_is_about() {
+        for (all, wanted, shown) in [
+            ("rx=256 rx-jumbo=512 tx=512", "rx=512", "rx=256"),
+            ("rx-gro=on rx-lro=off tx-tcp-segmentation=on", "tso=off", "tso=on"),
+            ("rx-gro=on rx-lro=off", "gro=off lro=off", "gro=on lro=off"),
+            ("combined=4", "rx=2", "combined=4"),
+            ("1500", "1400", "1500"),
+        ] {
+            assert_eq!(about(all, wanted), shown);
+        }
+    }
 
     #[test]
     fn features_tell_what_was_asked_for() {

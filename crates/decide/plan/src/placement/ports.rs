@@ -95,12 +95,23 @@ fn port<'a>(
         node: nic.node.or(function.node).or_else(|| only_node(work))?,
         queues: match channels {
             Some(count) => with_channels(queues, count),
-            None => queues,
+            None => in_use(nic, queues),
         },
         others: vectors.iter().filter(|one| !one.is_io && one.is_movable()).cloned().collect(),
         is_reset: channels.is_some(),
         device,
     })
+}
+
+/// Queues that carry packets: virtio-net keeps the vectors of channels that were given up, and what
+/// never fires must not take a core from another port.
+fn in_use<'a>(nic: &Nic, mut queues: Vec<Vec<Vector<'a>>>) -> Vec<Vec<Vector<'a>>> {
+    let is_numbered = |queue: &Vec<Vector<'_>>| queue.iter().all(|vector| vector.queue.is_some());
+    let count = nic.rx_queues.len().max(nic.tx_queues.len());
+    if count > 0 && queues.iter().all(is_numbered) {
+        queues.truncate(count);
+    }
+    queues
 }
 
 /// On a machine with one node that is where every device is.
@@ -188,10 +199,25 @@ fn is_worth(work: &Work<'_>, port: &Port<'_>) -> bool {
     match nic.kind {
         NicKind::Paravirtual => {
             let cpus = work.machine().cpus.online.len();
-            is_up && port.queues.len() < cpus && node_from == Some(NodeFrom::Own)
+            let is_on_purpose = port.queues.len() >= cpus && is_spread(work, port);
+            is_up && !is_on_purpose && node_from == Some(NodeFrom::Own)
         }
         _ => is_up,
     }
+}
+
+/// Whether no two queues share a CPU. virtio-net gives each CPU its own; vmxnet3 has as many queues and
+/// leaves all of them where they are.
+fn is_spread(work: &Work<'_>, port: &Port<'_>) -> bool {
+    let mut all = CpuSet::new();
+    for queue in &port.queues {
+        let Some(cpus) = queue.first().and_then(|vector| reach(work, vector)) else { return true };
+        if all.overlaps(&cpus) {
+            return false;
+        }
+        all = all.or(&cpus);
+    }
+    true
 }
 
 fn is_far(work: &Work<'_>, port: &Port<'_>, near: &CpuSet) -> bool {

@@ -68,7 +68,7 @@ pub(super) fn write(kernel: &Simulated, path: &str, text: &str) -> Changes {
         "read_ahead_kb" => one((number(text)? & !3).to_string()),
         "io_poll" if text != "0" => Err(Errno::INVAL),
         "max_sectors_kb" => at_most(kernel, path, text, &format!("{folder}/max_hw_sectors_kb")),
-        "nr_requests" => at_most(kernel, path, text, &format!("{folder}/../mq/0/nr_tags")),
+        "nr_requests" => requests(kernel, path, folder, text),
         "rps_flow_cnt" | "rps_sock_flow_entries" => {
             let number = u64::try_from(number(text)?).map_err(|_| Errno::INVAL)?;
             one(if number == 0 { 0 } else { number.next_power_of_two() }.to_string())
@@ -161,6 +161,18 @@ fn ordered(kernel: &Simulated, path: &str, text: &str, other: &str, end: End) ->
     let fits =
         other.is_none_or(|other| if end == End::Floor { own <= other } else { own >= other });
     if fits { Ok(vec![(path.to_owned(), format!("{own}\n"))]) } else { Err(Errno::INVAL) }
+}
+
+/// mq-deadline's depth follows one write late: blk_mq_update_nr_requests asks the scheduler before it
+/// stores the number (block/blk-mq.c, Linux 6.12).
+fn requests(kernel: &Simulated, path: &str, folder: &str, text: &str) -> Changes {
+    let mut changes = at_most(kernel, path, text, &format!("{folder}/../mq/0/nr_tags"))?;
+    let depth = format!("{folder}/iosched/async_depth");
+    let now = kernel.text(path).filter(|now| *now != text.trim());
+    if let (Some(_), Some(now)) = (kernel.text(&depth), now) {
+        changes.push((depth, format!("{now}\n")));
+    }
+    Ok(changes)
 }
 
 /// Another scheduler sets the number of requests anew: the hardware's for none, 256 for others.

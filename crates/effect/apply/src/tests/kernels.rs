@@ -224,6 +224,19 @@ fn a_scheduler_takes_its_requests_along_and_brings_them_back() {
 }
 
 #[test]
+fn a_depth_that_follows_one_write_late_comes_back() {
+    let (kernel, medium) = (kernel(), MemoryMedium::default());
+    let depth = format!("{QUEUE}/iosched/async_depth");
+    kernel.set(&depth, "64\n");
+    let receipts =
+        carry_out(&kernel, &medium, vec![drive(&kernel, "nr_requests", Form::Number, "32")]);
+    assert_eq!(receipts.receipts[0].outcome, Outcome::Applied);
+    take_back(&kernel, &medium);
+    assert_eq!(read(&kernel, &format!("{QUEUE}/nr_requests")), "64");
+    assert_eq!(read(&kernel, &depth), "64");
+}
+
+#[test]
 fn features_that_fall_with_another_rise_with_it() {
     let (kernel, medium) = (kernel(), MemoryMedium::default());
     let told = || kernel.ethtool("eth0", &Ethtool::Features).unwrap();

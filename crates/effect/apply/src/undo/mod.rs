@@ -18,7 +18,7 @@ pub use self::script::revert_script;
 use self::goal::{Goal, Goals, Owner};
 use crate::carry::boot;
 use crate::lookup::Lookup;
-use crate::{ApplyError, Kernel};
+use crate::{ApplyError, Kernel, pairs};
 
 /// What to do with a value that somebody changed since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,7 +187,7 @@ fn report(journal: &Journal, id: u64, verdicts: &[(usize, Undone)]) -> Vec<Rever
             setting: entry.intent.setting.clone(),
             device: entry.intent.device.as_ref().map(|device| device.name.clone()),
             path: moved.unwrap_or_else(|| entry.intent.path.clone()),
-            before: shown(&entry.intent.before),
+            before: pairs::about(&shown(&entry.intent.before), &entry.intent.to),
             undone: undone.clone(),
         })
     };
