@@ -87,8 +87,11 @@ fn an_answer_that_cannot_be_written_ends_with_4() {
 
 #[test]
 fn short_help_fits_a_screen_of_24_lines_and_80_columns() {
-    for verb in [&[][..], &["topology"], &["audit"], &["explain"], &["capture"], &["generate"]] {
-        let Output { stdout, .. } = nearside(verb).arg("-h").env("COLUMNS", "80").output().unwrap();
+    let verbs = "topology audit plan apply verify revert persist explain capture exec generate";
+    let verbs = verbs.split(' ').map(|verb| vec![verb]).chain([Vec::new()]);
+    for verb in verbs {
+        let Output { stdout, .. } =
+            nearside(&verb).arg("-h").env("COLUMNS", "80").output().unwrap();
         let help = String::from_utf8(stdout).unwrap();
         assert!(help.lines().count() <= 24, "{verb:?}: {} lines", help.lines().count());
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{verb:?}: {help}");

@@ -11,16 +11,20 @@ use super::Goal;
 /// What is wished.
 #[derive(Debug, Args)]
 pub(crate) struct Wishes {
-    /// All that the audit proposes for a goal (throughput, where nothing else is asked)
+    /// All that the audit proposes for a goal
+    ///
+    /// Where nothing else is asked it is throughput.
     #[arg(long, value_name = "GOAL")]
     pub(crate) goal: Option<Goal>,
 
-    /// A setting by name; on every device that has it, where none is given
-    #[arg(long, value_name = "SETTING=VALUE[@DEVICE]")]
+    /// A setting by name: NAME=VALUE, or NAME=VALUE@DEVICE
+    ///
+    /// It is set on every device that has it, where none is given.
+    #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) set: Vec<String>,
 
     /// Settings from a TOML file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) profile: Option<PathBuf>,
 
     /// Only these settings
@@ -32,15 +36,21 @@ pub(crate) struct Wishes {
     pub(crate) device: Vec<String>,
 
     /// Interrupts of the devices on these CPUs: the first queue on the first
-    #[arg(long, value_name = "LIST", requires = "device", conflicts_with = "node")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        requires = "device",
+        conflicts_with = "node",
+        hide_short_help = true
+    )]
     pub(crate) cpus: Option<String>,
 
     /// Interrupts of the devices on the cores of this node, one each
-    #[arg(long, value_name = "N", requires = "device")]
+    #[arg(long, value_name = "N", requires = "device", hide_short_help = true)]
     pub(crate) node: Option<u32>,
 
     /// Fewer channels where a port has more queues than near cores
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) fit_channels: bool,
 
     /// Network device that must not lose its link (what carries a login or storage is found by itself)
@@ -63,8 +73,7 @@ pub(crate) struct Changing {
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Nothing is changed. What is named with --set, or listed with --only, may drop a link \
-                        that the login uses; else it is left out.\nExamples:\n  nearside plan --goal latency\n  \
+    after_help = "What is named may drop a link that the login uses; else it is left out.\nExamples:\n  nearside plan --goal latency\n  \
                         nearside plan --set nic-rx-ring=4096@eth0\n  nearside plan --device eth0 --cpus 3,1\n  \
                         nearside plan --only nic-irq-placement --script > place.sh"
 )]
@@ -88,10 +97,9 @@ pub(crate) struct Plan {
 /// Arguments of `apply`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Each value is written down before it is changed and read back after. If one fails, all are \
-                        taken back.\nExamples:\n  nearside apply --goal throughput\n  nearside apply --only \
-                        nic-irq-placement --device eth0\n  nearside apply --set nic-rx-ring=4096@eth0 \
-                        --confirm-within 60s"
+    after_help = "If one change fails, all are taken back.\nExamples:\n  nearside apply --only \
+                        nic-irq-placement --device eth0\n  nearside apply --set \
+                        nic-rx-ring=4096@eth0 --confirm-within 60s"
 )]
 pub(crate) struct Apply {
     #[command(flatten)]
@@ -102,7 +110,7 @@ pub(crate) struct Apply {
     pub(crate) dry_run: bool,
 
     /// Go on after a change that failed, and leave the others
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) keep_going: bool,
 
     /// Take all back by itself, unless `apply --confirm` comes in time: 60s, 5m
@@ -110,7 +118,7 @@ pub(crate) struct Apply {
     pub(crate) confirm_within: Option<Duration>,
 
     /// Confirm the newest transaction: it stays
-    #[arg(long, conflicts_with_all = ["dry_run", "confirm_within", "goal", "set", "profile", "only"])]
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["dry_run", "confirm_within", "goal", "set", "profile", "only"])]
     pub(crate) confirm: bool,
 
     /// Refuse where the machine is not the one that `persist` was called on
@@ -118,7 +126,7 @@ pub(crate) struct Apply {
     pub(crate) persisted: bool,
 
     /// Values too that were as wanted before
-    #[arg(long, short)]
+    #[arg(long, short, hide_short_help = true)]
     pub(crate) verbose: bool,
 
     #[command(flatten)]
@@ -128,8 +136,7 @@ pub(crate) struct Apply {
 /// Arguments of `revert`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a choice all changes are taken back, the newest first. A value that somebody else set \
-                        since stays, and is told.\nExamples:\n  nearside revert --list\n  nearside revert \
+    after_help = "A value that somebody else has set since stays, and is told.\nExamples:\n  nearside revert --list\n  nearside revert \
                         --transaction 3\n  nearside revert --device eth0"
 )]
 pub(crate) struct Revert {
@@ -191,8 +198,7 @@ pub(crate) struct Verify {
 /// Arguments of `persist`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The wish is kept, not the values: at each boot devices are found again and the plan is made \
-                        afresh; on another topology nothing is changed.\nExamples:\n  nearside persist --goal \
+    after_help = "At each boot the plan is made afresh; on another topology nothing is changed.\nExamples:\n  nearside persist --goal \
                         throughput\n  nearside persist --remove"
 )]
 pub(crate) struct Persist {

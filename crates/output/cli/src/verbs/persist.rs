@@ -134,7 +134,26 @@ fn keep_machine(common: &Common, kernel: &LiveRoot) -> Result<(), Expected> {
 /// The words after `persist` that say what is wished: they become those of `apply`.
 fn words() -> Vec<String> {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    words.skip_while(|word| word != "persist").skip(1).filter(|word| word != "--dry-run").collect()
+    let wishes = words.skip_while(|word| word != "persist").skip(1);
+    absolute(wishes.filter(|word| word != "--dry-run"))
+}
+
+/// A unit starts in `/`, so a profile's path must begin there.
+fn absolute(words: impl Iterator<Item = String>) -> Vec<String> {
+    let from_top = |path: &str| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
+        path.display().to_string()
+    };
+    let mut is_path = false;
+    let word = |word: String| {
+        let is_profile = std::mem::replace(&mut is_path, word == "--profile");
+        match word.strip_prefix("--profile=") {
+            Some(path) => format!("--profile={}", from_top(path)),
+            None if is_profile => from_top(&word),
+            None => word,
+        }
+    };
+    words.map(word).collect()
 }
 
 /// The unit. `After=` names what is known to write the same values, so that ours come last.
@@ -239,6 +258,14 @@ fn cannot(what: &str, path: &str, error: &io::Error) -> Expected {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_profile_is_found_from_the_top() {
+        let here = std::env::current_dir().unwrap().join("db.toml").display().to_string();
+        let words = ["--profile", "db.toml", "--only", "db.toml", "--profile=db.toml"];
+        let expected = ["--profile", &here, "--only", "db.toml", &format!("--profile={here}")];
+        assert_eq!(absolute(words.map(str::to_owned).into_iter()), expected);
+    }
 
     #[test]
     fn words_of_a_unit_are_quoted_as_systemd_reads_them() {

@@ -122,7 +122,7 @@ dead\t0006A8C0\t00000000\t0200\t0\t0\t0\t00FFFFFF\t0\t0\t0
         assert_eq!(to("10.0.0.77"), Some("eth0"));
         assert_eq!(to("192.168.5.9"), Some("eth2"));
         assert_eq!(to("192.168.6.9"), Some("eth0"), "the rejected route does not count");
-        assert_eq!(to("8.8.8.8"), Some("eth0"));
+        assert_eq!(to("203.0.113.8"), Some("eth0"));
         assert_eq!(to("fe80::1"), None);
         assert_eq!(defaults(&routes).collect::<Vec<_>>(), ["eth0", "eth1"]);
     }

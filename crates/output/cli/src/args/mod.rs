@@ -20,9 +20,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
                   shows which processor every drive, NIC and GPU belongs to, and says what in \
                   firmware, kernel and placement costs throughput or latency, with the evidence \
                   read, what it costs, and what to do.\n\nWithout a verb it prints one screen: the \
-                  machine, its three costliest findings, and what could not be seen. Nothing that \
-                  it does changes the machine.",
-    after_help = "Try:  nearside audit --goal latency   nearside topology --near nvme0n1\n      \
+                  machine, its three costliest findings, and what could not be seen. Nothing \
+                  but apply, revert and persist changes the machine.",
+    after_long_help = "Try:  nearside audit --goal latency   nearside topology --near nvme0n1\n      \
                   nearside capture                nearside --from synthetic:r7725xd",
     disable_help_subcommand = true,
     arg_required_else_help = false
@@ -82,13 +82,13 @@ pub(crate) enum Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Draw the machine: nodes, CPUs, devices, links, interrupts, lanes
+    /// Draw the machine: nodes, devices, links, interrupts, lanes
     Topology(Topology),
     /// Say what costs throughput or latency, with evidence, cost and change
     Audit(Audit),
-    /// Plan the changes: what, in which order, from what to what, and what is left
+    /// Plan changes: what, in which order, and what is left to others
     Plan(Plan),
-    /// Make the changes, each written down first and read back after
+    /// Make changes, each written down first and read back after
     Apply(Apply),
     /// Compare what was applied with what is there
     Verify(Verify),
@@ -96,11 +96,11 @@ pub(crate) enum Verb {
     Revert(Revert),
     /// Keep a plan over boots
     Persist(Persist),
-    /// Explain a setting: what it is, its values, effect, trade-off, source
+    /// Explain a setting: values, effect, trade-off, source
     Explain(Explain),
     /// Save what the other verbs read into one file, redacted
     Capture(Capture),
-    /// Run a command on the CPUs and memory near a drive, NIC, GPU or folder
+    /// Run a command on the CPUs and memory near a device or folder
     Exec(Exec),
     /// Hold a bound on the latency of idle states, until it is ended
     #[command(name = apply::HOLD_VERB, hide = true)]
@@ -108,7 +108,7 @@ pub(crate) enum Verb {
         /// Microseconds.
         bound_us: u32,
     },
-    /// Print man pages, completions and schemas; make synthetic machines
+    /// Print man pages, completions, schemas; make machines
     #[command(subcommand)]
     Generate(Generate),
 }
@@ -263,17 +263,14 @@ pub(crate) struct Capture {
 /// Arguments of `exec`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  nearside exec --near nvme0n1,eth20 -- fio job.fio\n  nearside \
-                        exec --near /srv/data --cores 8 --threads-per-core 1 -- postgres\n  nearside \
-                        exec --near eth20 --print systemd\nThe exit code is the command's own; 125 \
-                        when nearside fails, 126 and 127 as with env."
+    after_help = "Examples:\n  nearside exec --near /srv/data --cores 8 --threads-per-core 1 -- postgres\n  nearside exec --near eth20 --print systemd"
 )]
 pub(crate) struct Exec {
-    /// Drives, NICs, GPUs, PCI addresses, volumes, files, folders
+    /// Drives, NICs, GPUs, addresses, volumes, folders
     #[arg(long, value_name = "DEVICE|PATH", required = true)]
     pub(crate) near: Vec<String>,
 
-    /// Use N whole cores, spread over nodes and L3 domains
+    /// Use N whole cores, spread over nodes
     #[arg(long, value_name = "N")]
     pub(crate) cores: Option<NonZeroU32>,
 
@@ -282,27 +279,29 @@ pub(crate) struct Exec {
     pub(crate) threads_per_core: Option<NonZeroU32>,
 
     /// Choose among these CPUs only; isolated ones are used where named here
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub(crate) cpus: Option<units::CpuSet>,
 
     /// Where memory comes from
     #[arg(long, value_name = "POLICY", default_value = "bind")]
     pub(crate) memory: Memory,
 
-    /// Leave out cores that serve the devices' interrupts, as long as others remain
+    /// Leave out cores that serve the devices' interrupts
+    ///
+    /// As long as others remain.
     #[arg(long)]
     pub(crate) avoid_irqs: bool,
 
     /// Add to the niceness
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     pub(crate) nice: Option<i32>,
 
     /// I/O priority: idle, best-effort[:0-7], realtime[:0-7]
-    #[arg(long, value_name = "CLASS", value_parser = priority)]
+    #[arg(long, value_name = "CLASS", value_parser = priority, hide_short_help = true)]
     pub(crate) ioprio: Option<run::IoPriority>,
 
     /// Move into this cgroup v2 folder with a cpuset; made if missing, and kept
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub(crate) cgroup: Option<PathBuf>,
 
     /// Run nothing, and print the placement in others' words
