@@ -110,7 +110,9 @@ pub struct Guest {
 }
 
 /// What a boot takes on two quiet cores is 8 to 40 s, and six times that beside other work.
-const BOOT_PATIENCE: Duration = Duration::from_secs(400);
+const BOOT_PATIENCE: Duration = Duration::from_secs(300);
+/// Boots that are tried before a machine counts as one that does not come up.
+const BOOTS: u32 = 3;
 const SCRIPT_PATIENCE: Duration = Duration::from_secs(300);
 const PANIC: &str = "Kernel panic";
 /// `lab/guest/init` gives up.
@@ -132,9 +134,34 @@ impl Lab {
     /// # Errors
     /// As [`Lab::boot`].
     pub fn boot_with(&self, machine: &Machine, kernel: Kernel, options: Options) -> Result<Guest> {
+        let Options { drives, console, ends } = options;
+        let mut drives = drives.map_or_else(Drives::new, Ok)?;
+        let mut boots = 1;
+        loop {
+            let mut guest = self.start(machine, kernel, drives, console, &ends)?;
+            match guest.come_up() {
+                Ok(()) => return Ok(guest),
+                // Under emulation a kernel sometimes dies of its own patching of code ("Oops: int3"
+                // in sched_clock_cpu) or hangs, before anything of ours runs. A machine that never
+                // comes up is told at the last of these.
+                Err(Error::Guest { .. }) if boots < BOOTS => drives = guest.cut_power()?,
+                Err(error) => return Err(error),
+            }
+            boots += 1;
+        }
+    }
+
+    /// Starts QEMU, which stands still then.
+    fn start(
+        &self,
+        machine: &Machine,
+        kernel: Kernel,
+        drives: Drives,
+        console: Console,
+        ends: &Ends,
+    ) -> Result<Guest> {
         // A socket's path has 107 bytes at most: not below the images.
         let folder = tempfile::Builder::new().prefix("nearside-lab-").tempdir().at("guest")?;
-        let drives = options.drives.map_or_else(Drives::new, Ok)?;
         std::fs::create_dir(folder.path().join("share")).at(folder.path())?;
         std::fs::write(folder.path().join("initrd"), self.initrd(machine, kernel)?)
             .at(folder.path())?;
@@ -144,13 +171,11 @@ impl Lab {
             kernel,
             drives: &drives,
             folder: folder.path(),
-            ends: &options.ends,
-            console: options.console,
+            ends,
+            console,
         };
-        let qemu = spawn(&arguments.list()?, folder.path(), options.console)?;
-        let mut guest = Guest::connect(qemu, machine.clone(), folder, drives)?;
-        guest.start()?;
-        Ok(guest)
+        let qemu = spawn(&arguments.list()?, folder.path(), console)?;
+        Guest::connect(qemu, machine.clone(), folder, drives)
     }
 
     /// Tables first, uncompressed; then busybox and modules; then our scripts.
@@ -218,7 +243,8 @@ impl Guest {
         }
     }
 
-    fn start(&mut self) -> Result<()> {
+    /// Lets it run, and waits until it takes commands.
+    fn come_up(&mut self) -> Result<()> {
         for device in self.machine.devices() {
             if let Kind::Drive(drive) = &device.kind
                 && let Some(iops) = drive.iops

@@ -86,15 +86,11 @@ pub(crate) fn guest(
 ) -> Result<Guest, Failed> {
     let machine = Machine::named(machine).map_err(failed)?;
     let images = images()?;
-    let booted = match drives {
-        Some(drives) => images.boot_with(&machine, kernel, Options::default().drives(drives)),
-        // Linux 6.12 sometimes dies of its own patching of code under emulation, before anything
-        // of ours runs ("Oops: int3" in sched_clock_cpu).
-        None => images.boot(&machine, kernel).or_else(|error| {
-            eprintln!("once more, as there is no boot: {error}");
-            images.boot(&machine, kernel)
-        }),
+    let options = match drives {
+        Some(drives) => Options::default().drives(drives),
+        None => Options::default(),
     };
+    let booted = images.boot_with(&machine, kernel, options);
     let mut guest = booted.map_err(failed)?;
     guest.put(&nearside().map_err(failed)?, "/usr/local/bin/nearside").map_err(failed)?;
     said(&mut guest, &format!("cat > /root/snapshot.py <<'END'\n{SNAPSHOT}END"))?;
