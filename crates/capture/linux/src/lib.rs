@@ -44,6 +44,7 @@ use root::Root;
 pub use host::services;
 pub use irq::{Vector, vectors};
 pub use near::{Addresses, Asked, Part, ask_places, site};
+pub use net::carriers;
 pub use observe::observe;
 pub use quote::quote;
 pub use troubles::Troubles;
@@ -80,7 +81,6 @@ fn chain(root: &dyn Root, troubles: &mut Troubles) -> Machine {
         || net::read(root, &functions, &mut later),
     );
     troubles.add(later);
-    let carriers = net::carriers(root);
     let rdma = rdma::read(root, &functions, &nics);
     let gpus = gpu::read(root, &functions, &nodes);
     Machine {
@@ -94,7 +94,6 @@ fn chain(root: &dyn Root, troubles: &mut Troubles) -> Machine {
         drives,
         volumes,
         nics,
-        carriers,
         rdma,
         gpus,
         ..Machine::default()

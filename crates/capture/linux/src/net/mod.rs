@@ -37,8 +37,9 @@ pub(crate) fn read(root: &dyn Root, functions: &[Function], troubles: &mut Troub
     nics
 }
 
-/// What interfaces carry that must not stop; empty where the root cannot tell.
-pub(crate) fn carriers(root: &dyn Root) -> BTreeMap<String, BTreeSet<Carries>> {
+/// What interfaces carry that must not stop; empty where the root cannot tell. It is no part of
+/// [`crate::read`]: the kernel walks all its sockets for it, and only who plans a change must know.
+pub fn carriers(root: &dyn Root) -> BTreeMap<String, BTreeSet<Carries>> {
     answer::json(root, &Question::Carriers).unwrap_or_default()
 }
 

@@ -20,6 +20,8 @@ pub(crate) fn run(common: &Common, capture: &Capture) -> Result<Ended, Expected>
     let source = source::open(common)?;
     let recorder = Recorder::new(&*source.root);
     let read = subject::read(&recorder, &catalogue);
+    // What a plan of the replay will ask.
+    linux::carriers(&recorder);
     ask_for_placements(&recorder, &read.machine);
     if let (Some(redactor), Ok(name)) = (redactor.as_mut(), &read.machine.host.name) {
         redactor.add_secret(name);

@@ -47,7 +47,8 @@ pub(crate) fn make(common: &Common, wishes: &Wishes) -> Result<Made, Expected> {
     let catalogue = subject::catalogue(common.catalogue.as_deref())?;
     let mut request = request(wishes)?;
     let source = source::open(common)?;
-    let read = subject::read(&*source.root, &catalogue);
+    let mut read = subject::read(&*source.root, &catalogue);
+    read.machine.carriers = linux::carriers(&*source.root);
     surroundings(&source, wishes, &mut request);
     let subject = Subject {
         machine: &read.machine,
