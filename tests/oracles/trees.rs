@@ -2,7 +2,7 @@
 //! Trees of real machines: lstopo and lscpu run on each, and what the README says is true of it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use support::{Capture, Failed, Need, Trial, failed, trial};
@@ -119,10 +119,8 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn check(capture: &Capture) -> Result<(), Failed> {
     let folder = capture.folder().map_err(failed)?;
-    let mut roots = Vec::new();
-    find_roots(&folder, &mut roots);
     let mut wrong = Vec::new();
-    for root in roots {
+    for root in capture.roots().map_err(failed)? {
         let below = root.strip_prefix(&folder).map_err(failed)?.display().to_string();
         let name = format!("{}/{below}", capture.name);
         let name = name.trim_end_matches('/');
@@ -135,18 +133,6 @@ fn check(capture: &Capture) -> Result<(), Failed> {
         );
     }
     if wrong.is_empty() { Ok(()) } else { Err(failed(wrong.join("\n"))) }
-}
-
-/// Folders that hold a machine, as the README defines it.
-fn find_roots(folder: &Path, roots: &mut Vec<PathBuf>) {
-    const MARKS: [&str; 4] = ["sys/devices", "sys/class", "proc/cpuinfo", "proc/interrupts"];
-    if MARKS.iter().any(|mark| folder.join(mark).exists()) {
-        roots.push(folder.to_owned());
-        return;
-    }
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-    entries.filter(is_folder).for_each(|entry| find_roots(&entry.path(), roots));
 }
 
 fn readme(name: &str, document: &Document) -> Vec<String> {

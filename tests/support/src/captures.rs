@@ -76,6 +76,15 @@ impl Capture {
         }
     }
 
+    /// Folders of the archive that hold a root, as the captures' README defines one; a root has no
+    /// other inside.
+    ///
+    /// # Errors
+    /// As [`Capture::folder`].
+    pub fn roots(&self) -> io::Result<Vec<PathBuf>> {
+        Ok(roots_below(&self.folder()?))
+    }
+
     /// The machine of a lab capture.
     ///
     /// # Errors
@@ -92,6 +101,18 @@ impl Capture {
         let bytes = fs::read(self.folder()?.join("say").join(file))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
+}
+
+fn roots_below(folder: &Path) -> Vec<PathBuf> {
+    const SIGNS: [&str; 4] = ["sys/devices", "sys/class", "proc/cpuinfo", "proc/interrupts"];
+    if SIGNS.iter().any(|sign| folder.join(sign).exists()) {
+        return vec![folder.to_owned()];
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
+    folders.sort();
+    folders.iter().flat_map(|folder| roots_below(folder)).collect()
 }
 
 /// Folders keep write permission while they are filled: captured ones are often read-only.

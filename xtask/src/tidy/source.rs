@@ -14,6 +14,7 @@ const LICENCE: &str = "// SPDX-License-Identifier: MIT OR Apache-2.0\n";
 pub(super) fn check() -> Result<Complaints> {
     let files = project::files()?;
     let mut complaints = split_modules(&files);
+    complaints.extend(orphans(&files, &project::text));
     for file in files {
         let Some(text) = project::text(&file) else { continue };
         let name = file.display();
@@ -46,6 +47,37 @@ fn split_modules(files: &[PathBuf]) -> Complaints {
         .collect()
 }
 
+/// Files below a `src` that no module names: the compiler never sees them, and a merge may bring
+/// back one that was taken away.
+fn orphans(files: &[PathBuf], text: &dyn Fn(&Path) -> Option<String>) -> Complaints {
+    let sources = files.iter().filter(|file| {
+        file.components().any(|part| part.as_os_str() == "src")
+            && file.extension().is_some_and(|extension| extension == "rs")
+    });
+    let is_named = |file: &Path| {
+        let is_root =
+            matches!(file.file_name().and_then(|name| name.to_str()), Some("lib.rs" | "main.rs"));
+        let module = if file.ends_with("mod.rs") { file.parent() } else { Some(file) };
+        let (Some(module), false) = (module, is_root) else { return true };
+        let (Some(name), Some(folder)) =
+            (module.file_stem().and_then(|s| s.to_str()), module.parent())
+        else {
+            return true;
+        };
+        let above = ["mod.rs", "lib.rs", "main.rs"].map(|above| folder.join(above));
+        let declares = |line: &str| {
+            let rest =
+                line.trim_start().trim_start_matches("pub(crate) ").trim_start_matches("pub ");
+            rest.strip_prefix("mod ").and_then(|rest| rest.strip_prefix(name)) == Some(";")
+        };
+        above.iter().filter_map(|above| text(above)).any(|text| text.lines().any(declares))
+    };
+    sources
+        .filter(|file| !is_named(file))
+        .map(|file| format!("{}: no module names it", file.display()))
+        .collect()
+}
+
 /// Words that a finished line does not have. Put together here, so that this file has none.
 fn loose_end(line: &str) -> Option<String> {
     let words =
@@ -75,6 +107,25 @@ mod tests {
         assert_eq!(split_modules(&files(&["a/src/x/mod.rs", "a/src/x/y.rs"])), [""; 0]);
         assert_eq!(split_modules(&files(&["tests/x.rs", "tests/x/y.rs"])), [""; 0]);
         assert_eq!(split_modules(&files(&["a/src/x.rs", "a/src/x/y.rs"])).len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_no_module_names_is_seen() {
+        let files = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let text = |file: &Path| {
+            let text = match file.to_str()? {
+                "a/src/lib.rs" => "mod x;\npub(crate) mod y;\nmod gone_by;\n",
+                "a/src/x/mod.rs" => "pub mod z;\n",
+                _ => return None,
+            };
+            Some(text.to_owned())
+        };
+        let named =
+            ["a/src/lib.rs", "a/src/x/mod.rs", "a/src/x/z.rs", "a/src/y.rs", "a/tests/t.rs"];
+        assert_eq!(orphans(&files(&named), &text), [""; 0]);
+        for orphan in ["a/src/gone.rs", "a/src/x/gone.rs", "a/src/gone/mod.rs"] {
+            assert_eq!(orphans(&files(&[orphan]), &text).len(), 1, "{orphan}");
+        }
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn lscpu_agrees(_: &str, path: &Path, machine: &Machine) -> Result<Vec<String>, 
 fn named_roots(capture: &Capture) -> Result<Vec<(String, PathBuf)>, Failed> {
     let (folder, name) = (capture.folder()?, &capture.name);
     let mut found = Vec::new();
-    for path in roots(&folder) {
+    for path in capture.roots()? {
         let below = path.strip_prefix(&folder)?.to_string_lossy().into_owned();
         let root = match below.as_str() {
             "" | "tree" => name.clone(),
@@ -158,19 +158,6 @@ fn each_root(capture: &Capture, check: Check) -> Result<(), Failed> {
         found.extend(differences.into_iter().map(|text| format!("{root}: {text}")));
     }
     if found.is_empty() { Ok(()) } else { Err(found.join("\n").into()) }
-}
-
-/// Folders that are roots, as the captures' README defines one, but for those inside a root.
-fn roots(top: &Path) -> Vec<PathBuf> {
-    let signs = ["sys/devices", "sys/class", "proc/cpuinfo", "proc/interrupts"];
-    if signs.iter().any(|sign| top.join(sign).exists()) {
-        return vec![top.to_owned()];
-    }
-    let entries = std::fs::read_dir(top).into_iter().flatten().flatten();
-    let mut folders: Vec<_> =
-        entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir())).map(|e| e.path()).collect();
-    folders.sort();
-    folders.iter().flat_map(|folder| roots(folder)).collect()
 }
 
 /// What a program prints.

@@ -3,8 +3,6 @@
 //! every capture and every made-up machine, its function, node, CPUs, cores, caches and interrupts.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use machine::{Drive, End, Irq, Machine, NicKind, Site};
 use nearside_linux::{Addresses, Asked, Part, site};
@@ -29,26 +27,14 @@ fn main() {
 }
 
 fn every_root(capture: &Capture) -> Result<(), Failed> {
-    let mut roots = Vec::new();
-    roots_below(&capture.folder()?, 6, &mut roots);
     // Some archives hold fragments only, no root.
-    for folder in roots {
+    for folder in capture.roots()? {
         let root = DirRoot::open(&folder).map_err(failed)?;
         same_as_whole(&root).map_err(|error| {
             failed(format!("{}: {}", folder.display(), error.message().unwrap_or_default()))
         })?;
     }
     Ok(())
-}
-
-fn roots_below(folder: &Path, depth: u32, roots: &mut Vec<PathBuf>) {
-    if folder.join("sys/devices").is_dir() || folder.join("proc/cpuinfo").is_file() {
-        roots.push(folder.to_owned());
-    } else if depth > 0 {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let folders = entries.map(|entry| entry.path()).filter(|path| path.is_dir());
-        folders.for_each(|folder| roots_below(&folder, depth - 1, roots));
-    }
 }
 
 fn same_as_whole(root: &dyn Root) -> Result<(), Failed> {

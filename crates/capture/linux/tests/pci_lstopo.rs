@@ -65,7 +65,7 @@ fn places(machine: &Machine, wanted: &[(&str, u32, NodeFrom)]) -> Result<(), Fai
 fn check_truth(name: &str, truth: Truth) -> Result<(), Failed> {
     let capture = tree_captures().into_iter().find(|capture| capture.name == name);
     let capture = capture.ok_or("the capture is not in the folder")?;
-    let root = roots(&capture.folder()?, 2).into_iter().next().ok_or("no root")?;
+    let root = roots(&capture)?.into_iter().next().ok_or("no root")?;
     truth(&nearside_linux::read(&DirRoot::open(&root).map_err(failed)?))
 }
 
@@ -86,22 +86,16 @@ fn main() {
     support::run(trials)
 }
 
-/// Roots with PCI functions, a few folders deep.
-fn roots(folder: &Path, depth: usize) -> Vec<PathBuf> {
-    if folder.join("sys/bus/pci/devices").is_dir() {
-        return vec![folder.to_owned()];
-    }
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let below =
-        entries.filter(|entry| depth > 0 && entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    let mut found: Vec<PathBuf> = below.flat_map(|entry| roots(&entry.path(), depth - 1)).collect();
-    found.sort();
-    found
+/// Roots with PCI functions.
+fn roots(capture: &Capture) -> Result<Vec<PathBuf>, Failed> {
+    let mut roots = capture.roots()?;
+    roots.retain(|root| root.join("sys/bus/pci/devices").is_dir());
+    Ok(roots)
 }
 
 fn compare_capture(capture: &Capture) -> Result<(), Failed> {
     let mut problems = Vec::new();
-    for root in roots(&capture.folder()?, 2) {
+    for root in roots(capture)? {
         let output = Command::new("lstopo-no-graphics")
             .env("HWLOC_COMPONENTS", "-x86")
             .arg("-i")

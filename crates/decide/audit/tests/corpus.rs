@@ -5,7 +5,6 @@
 //! those that lspci marks, and an ordinary guest hears nothing.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use catalogue::Catalogue;
 use machine::{Machine, Virtual};
@@ -35,7 +34,7 @@ fn main() {
         trials.push(trial(format!("known/{name}"), &[Need::Captures], move || {
             let capture = capture.ok_or("the capture is not in the folder")?;
             let mut seen = Vec::new();
-            for root in roots(&capture)? {
+            for root in capture.roots()? {
                 seen.extend(
                     Seen::of(&DirRoot::open(&root).map_err(failed)?, Goal::Throughput)
                         .audit
@@ -150,29 +149,11 @@ fn degraded(seen: &Seen, lspci: &str) -> Result<(), Failed> {
 }
 
 fn trees(capture: &Capture) -> Result<(), Failed> {
-    for root in roots(capture)? {
+    for root in capture.roots()? {
         let root = DirRoot::open(&root).map_err(failed)?;
         holds(&root).map_err(|error| failed(format!("{}: {error:?}", capture.name)))?;
     }
     Ok(())
-}
-
-/// Folders of an archive that hold a root, up to four levels down.
-fn roots(capture: &Capture) -> Result<Vec<PathBuf>, Failed> {
-    let mut found = Vec::new();
-    let mut level = vec![capture.folder()?];
-    for _ in 0..4 {
-        let (roots, others): (Vec<_>, Vec<_>) = level.into_iter().partition(|folder| {
-            ["sys/devices", "sys/class", "proc/cpuinfo", "proc/interrupts"]
-                .iter()
-                .any(|sign| folder.join(sign).exists())
-        });
-        found.extend(roots);
-        let below = others.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
-        level = below.flatten().flatten().map(|entry| entry.path()).collect();
-        level.retain(|path| path.is_dir());
-    }
-    Ok(found)
 }
 
 type Check = fn(&[Finding]) -> Result<(), Failed>;

@@ -9,7 +9,6 @@ mod expected;
 mod source;
 mod stop;
 mod subject;
-mod takeback;
 mod terminal;
 mod verbs;
 

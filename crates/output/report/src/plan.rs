@@ -18,8 +18,6 @@ const LABEL: usize = 10;
 const BRIEF_LINES: usize = 2;
 /// Columns of one value; the JSON document has all of it.
 const LONGEST: usize = 60;
-/// Devices that are named one by one.
-const NAMED: usize = 6;
 
 /// Changes that a person would call one: of one setting, alike on several devices, or several
 /// places of one device.
@@ -128,18 +126,7 @@ fn heading(number: usize, group: &Group<'_>, columns: usize) -> Vec<Line> {
 
 /// `nvme0n1, nvme1n1 and 22 more`; CPUs as a list.
 fn names(devices: &[&Device]) -> String {
-    let cpus: Option<Vec<units::Cpu>> = devices
-        .iter()
-        .map(|device| device.name.strip_prefix("cpu ")?.parse().ok().map(units::Cpu))
-        .collect();
-    if let Some(cpus) = cpus.filter(|cpus| !cpus.is_empty()) {
-        return format!("CPUs {}", cpus.into_iter().collect::<units::CpuSet>());
-    }
-    let shown: Vec<&str> = devices.iter().take(NAMED).map(|device| device.name.as_str()).collect();
-    match devices.len().saturating_sub(shown.len()) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
+    words::devices(devices.iter().map(|device| device.name.as_str()))
 }
 
 fn body(group: &Group<'_>, detail: Detail, columns: usize) -> Vec<Line> {
@@ -258,15 +245,9 @@ fn labelled(role: Role, label: &str, text: &str, columns: usize) -> Vec<Line> {
 }
 
 fn left_over(left: &Left, detail: Detail, columns: usize) -> Vec<Line> {
-    let devices = match left.devices.as_slice() {
-        [] => String::new(),
-        names => {
-            let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-            match names.len().saturating_sub(NAMED) {
-                0 => format!(" of {shown}"),
-                more => format!(" of {shown} and {more} more"),
-            }
-        }
+    let devices = match words::devices(left.devices.iter().map(String::as_str)) {
+        names if names.is_empty() => names,
+        names => format!(" of {names}"),
     };
     let title = format!("{}{devices}, wanted {}", left.setting, text::cut(&left.wanted, 100));
     let mut lines = paragraph(Role::Plain, &text::harmless(&title), 2, columns);

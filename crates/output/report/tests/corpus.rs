@@ -3,8 +3,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-use std::path::{Path, PathBuf};
-
 use machine::Machine;
 use nearside_report::{Style, findings, irqs, json, lanes, near, screen, svg, topology, tree};
 use support::{Capture, Failed, Need, Trial, failed, trial};
@@ -29,30 +27,12 @@ fn main() {
 
 fn of_capture(capture: Capture) -> Trial {
     trial(format!("corpus::{}", capture.name), &[Need::Captures], move || {
-        let folder = capture.folder().map_err(failed)?;
-        let mut roots = Vec::new();
-        roots_below(&folder, 4, &mut roots);
+        let roots = capture.roots().map_err(failed)?;
         roots.iter().try_for_each(|root| {
             let machine = linux::read(&root::DirRoot::open(root).map_err(failed)?);
             check(&machine).map_err(|error| failed(format!("{}: {error:?}", root.display())))
         })
     })
-}
-
-/// Folders that hold a machine; a root has no other inside.
-fn roots_below(folder: &Path, depth: u8, roots: &mut Vec<PathBuf>) {
-    if ["sys/devices", "sys/class", "proc/cpuinfo"]
-        .iter()
-        .any(|inside| folder.join(inside).exists())
-    {
-        return roots.push(folder.to_owned());
-    }
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let folders =
-        entries.map(|entry| entry.path()).filter(|path| path.is_dir() && !path.is_symlink());
-    if depth > 0 {
-        folders.for_each(|folder| roots_below(&folder, depth - 1, roots));
-    }
 }
 
 fn check(machine: &Machine) -> Result<(), Failed> {

@@ -12,7 +12,6 @@ mod rules;
 mod scripts;
 mod simulate;
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use catalogue::Catalogue;
@@ -77,29 +76,11 @@ impl Seen {
 }
 
 fn captured(capture: &Capture) -> Result<(), Failed> {
-    for folder in roots(capture)? {
+    for folder in capture.roots()? {
         let root = DirRoot::open(&folder).map_err(failed)?;
         holds(&root)?;
     }
     Ok(())
-}
-
-/// Folders of an archive that hold a root, up to four levels down.
-fn roots(capture: &Capture) -> Result<Vec<PathBuf>, Failed> {
-    let mut found = Vec::new();
-    let mut level = vec![capture.folder()?];
-    for _ in 0..4 {
-        let (roots, others): (Vec<_>, Vec<_>) = level.into_iter().partition(|folder| {
-            ["sys/devices", "sys/class", "proc/cpuinfo", "proc/interrupts"]
-                .iter()
-                .any(|sign| folder.join(sign).exists())
-        });
-        found.extend(roots);
-        let below = others.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
-        level = below.flatten().flatten().map(|entry| entry.path()).collect();
-        level.retain(|path| path.is_dir());
-    }
-    Ok(found)
 }
 
 /// Holds on any machine.

@@ -13,12 +13,11 @@ use root::{LiveRoot, Root};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::service::is_booted;
+use super::systemd;
 use crate::hold::{self, HOLD_VERB, NOTE};
 
 const DEVICE: &str = "/dev/cpu_dma_latency";
-const RUNNERS: [&str; 2] = ["/usr/bin/systemd-run", "/bin/systemd-run"];
-const UNIT: &str = "--unit=nearside-idle-latency.service";
+const UNIT: &str = "nearside-idle-latency.service";
 /// A process starts or ends within milliseconds.
 const STEP: Duration = Duration::from_millis(20);
 const STEPS: u32 = 150;
@@ -54,25 +53,16 @@ fn end(root: &LiveRoot) -> Result<(), Errno> {
 /// group.
 fn start(bound_us: u32) -> io::Result<()> {
     let program = std::env::current_exe()?;
-    let bound = bound_us.to_string();
-    let runner = RUNNERS.iter().find(|path| Path::new(path).exists()).filter(|_| is_booted());
-    let mut command = match runner {
-        Some(runner) => {
-            let mut command = Command::new(runner);
-            command.args(["--quiet", "--collect", UNIT]).arg(&program);
-            command
-        }
-        None => Command::new(&program),
-    };
-    command.args([HOLD_VERB, &bound]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    match runner {
-        Some(_) => {
-            let status = command.status()?;
-            if status.success() { Ok(()) } else { Err(io::Error::other("systemd-run failed")) }
-        }
-        None => command.process_group(0).spawn().map(drop),
+    let words = [HOLD_VERB, &bound_us.to_string()];
+    if let Some(mut runner) = systemd::runner(UNIT) {
+        return match systemd::code(runner.arg(&program).args(words))? {
+            0 => Ok(()),
+            _ => Err(io::Error::other("systemd-run failed")),
+        };
     }
+    let mut command = Command::new(&program);
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.process_group(0).spawn().map(drop)
 }
 
 fn wait(mut is_done: impl FnMut() -> bool) -> Result<(), Errno> {

@@ -2,7 +2,9 @@
 //! The live machine takes orders.
 
 mod holder;
-mod service;
+pub mod persist;
+mod systemd;
+pub mod take_back;
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -96,11 +98,11 @@ impl Kernel for LiveRoot {
     }
 
     fn service(&self, unit: &str) -> Fact<bool> {
-        service::is_active(unit)
+        systemd::is_active(unit)
     }
 
     fn set_service(&self, unit: &str, order: ServiceOrder) -> Result<(), Errno> {
-        service::order(unit, order)
+        systemd::order(unit, order)
     }
 
     fn set_idle_latency(&self, bound_us: Option<u32>) -> Result<(), Errno> {

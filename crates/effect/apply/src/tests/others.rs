@@ -257,3 +257,34 @@ fn what_our_write_never_changed_is_no_business_of_ours() {
     assert_eq!(read(&kernel, &format!("{QUEUE}/rq_affinity")), "2");
     assert_eq!(journal(&medium).transactions(), []);
 }
+
+#[test]
+fn what_is_applied_is_told_as_a_plan_with_the_values_from_before() {
+    let (kernel, medium) = (kernel(), MemoryMedium::default());
+    carry_out(&kernel, &medium, vec![drive(&kernel, "scheduler", Form::Selected, "none")]);
+    let journal = journal(&medium);
+    let all = Selection::All;
+    let plan = crate::applied_plan(&kernel, journal.transactions(), &all).unwrap();
+    let last = plan.changes.last().unwrap();
+    let path = "/sys/block/nvme0n1/queue/scheduler".to_owned();
+    assert_eq!(last.place, Place::File { path });
+    assert_eq!((last.from.as_deref(), last.to.as_str()), (Ok("mq-deadline"), "none"));
+    // The requests that the scheduler took along, so that undoing brings them back after it.
+    let is_requests =
+        |one: &Planned| matches!(&one.place, Place::File { path } if path.ends_with("nr_requests"));
+    let requests = plan.changes.iter().find(|one| is_requests(one)).unwrap();
+    assert_eq!(requests.from.as_deref(), Ok("64"));
+    let none = crate::applied_plan(&kernel, journal.transactions(), &Selection::Transaction(9));
+    assert!(matches!(none, Err(crate::ApplyError::NoTransaction(9))));
+}
+
+#[test]
+fn a_person_who_wants_it_to_end_gets_everything_back() {
+    let (kernel, medium) = (kernel(), MemoryMedium::default());
+    let changes = vec![drive(&kernel, "scheduler", Form::Selected, "none")];
+    let options = options();
+    options.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let came = apply(&kernel, &mut journal(&medium), &plan(changes), &options).unwrap();
+    assert_eq!((came.ending, came.is_interrupted), (Ending::Undone, true));
+    assert_eq!(left(&kernel), [""; 0]);
+}

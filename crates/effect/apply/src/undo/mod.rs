@@ -7,13 +7,13 @@
 //! floor may have to wait for its ceiling.
 
 mod goal;
+mod plan;
 mod restore;
-mod script;
 
 use journal::{End, Journal, Raw, Record, Transaction};
 use setting::Undone;
 
-pub use self::script::revert_script;
+pub use self::plan::applied_plan;
 
 use self::goal::{Goal, Goals, Owner};
 use crate::carry::boot;

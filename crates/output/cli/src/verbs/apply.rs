@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nearside apply`: carries a plan out under the journal.
 
+use std::time::Duration;
+
+use apply::take_back::{self, TakeBack};
 use apply::{Ending, OnFailure, Options, Receipts};
-use journal::Record;
+use journal::{Journal, Record};
 use report::change::Lines;
 use setting::Plan;
 
 use crate::args::{Apply, Common};
 use crate::expected::{Ended, Expected};
 use crate::verbs::{change, persist, plan};
-use crate::{stop, takeback, terminal};
+use crate::{stop, terminal};
 
 pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
     if asked.confirm {
@@ -18,7 +21,7 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
     let kernel = change::kernel(common)?;
     let made = plan::make(common, &asked.wishes)?;
     if asked.persisted {
-        persist::check_machine(common, &made.machine)?;
+        persist::check_machine(&made.machine)?;
     }
     if asked.dry_run {
         terminal::answer(&made.script())?;
@@ -28,14 +31,8 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
         change::demand_root("apply")?;
     }
     let mut journal = change::journal(&asked.changing)?;
-    let guard = match asked.confirm_within {
-        Some(after) if !made.plan.changes.is_empty() => Some(takeback::start(
-            &change::path(&asked.changing),
-            journal.next_transaction(),
-            after,
-        )?),
-        _ => None,
-    };
+    let after = asked.confirm_within.filter(|_| !made.plan.changes.is_empty());
+    let guard = after.map(|after| guard(&journal, asked, after)).transpose()?;
     let options = Options {
         on_failure: if asked.keep_going { OnFailure::KeepGoing } else { OnFailure::Undo },
         at: change::now(),
@@ -45,9 +42,9 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
     let came = apply::apply(&kernel, &mut journal, &made.plan, &options)?;
     drop(journal);
     show(common, asked, &came)?;
-    if let Some(guard) = guard {
+    if let Some((guard, after)) = guard.zip(after) {
         match came.transaction.filter(|_| came.ending == Ending::Done) {
-            Some(_) => terminal::hint(&guard.hint()),
+            Some(_) => terminal::hint(&confirm_hint(after)),
             None => guard.call_off(),
         }
     }
@@ -56,6 +53,21 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
         next_steps(&came);
     }
     Ok(ended(&came))
+}
+
+/// Starts what takes the transaction back unless it is confirmed.
+fn guard(journal: &Journal, asked: &Apply, after: Duration) -> Result<TakeBack, Expected> {
+    let path = change::path(&asked.changing);
+    take_back::start(&path, journal.next_transaction(), after).map_err(|error| {
+        let help = "without it nothing is changed; leave --confirm-within out to go without";
+        Expected::precondition(format!("cannot start what would take it back: {error}"), help)
+    })
+}
+
+/// What a person has to do, and by when.
+fn confirm_hint(after: Duration) -> String {
+    let seconds = after.as_secs();
+    format!("confirm within {seconds} s, or all is taken back:  nearside apply --confirm")
 }
 
 /// Confirms the newest transaction, so that it is not taken back by itself.

@@ -10,7 +10,7 @@ use root::{About, Overwrite, Recorder, Redactor, Root};
 use crate::args::{Capture, Common};
 use crate::expected::{Ended, Expected};
 use crate::source::{Kind, Source};
-use crate::verbs::screen;
+use crate::verbs::{plan, screen};
 use crate::{source, subject, terminal};
 
 pub(crate) fn run(common: &Common, capture: &Capture) -> Result<Ended, Expected> {
@@ -21,7 +21,7 @@ pub(crate) fn run(common: &Common, capture: &Capture) -> Result<Ended, Expected>
     let recorder = Recorder::new(&*source.root);
     let read = subject::read(&recorder, &catalogue);
     // What a plan of the replay will ask.
-    linux::carriers(&recorder);
+    plan::Surroundings::ask(&recorder);
     ask_for_placements(&recorder, &read.machine);
     if let (Some(redactor), Ok(name)) = (redactor.as_mut(), &read.machine.host.name) {
         redactor.add_secret(name);

@@ -32,9 +32,10 @@ pub(crate) fn demand_root(verb: &str) -> Result<(), Expected> {
     Err(Expected::precondition("only root may change the machine", help))
 }
 
-/// Where the journal lies.
+/// Where the journal lies, from the top: what takes a change back starts in another folder.
 pub(crate) fn path(changing: &Changing) -> PathBuf {
-    changing.journal.clone().unwrap_or_else(|| Path::new(JOURNAL).to_owned())
+    let path = changing.journal.as_deref().unwrap_or(Path::new(JOURNAL));
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The journal, held by this process alone. Another nearside is waited for unless `--no-wait`.

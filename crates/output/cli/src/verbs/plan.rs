@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nearside plan`: what would be changed, in which order, and what is left to others.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use audit::Subject;
-use machine::Machine;
+use machine::{Carries, Machine};
 use plan::{BootTool, Named, Profile, Queues, Refusal, Request};
 use report::findings::Detail;
+use root::Root;
 use setting::Goal;
 
 use crate::args::{Common, Plan, Wishes};
 use crate::expected::{Ended, Expected};
-use crate::source::{Kind, Source};
 use crate::{source, subject, terminal};
 
 pub(crate) fn run(common: &Common, asked: &Plan) -> Result<Ended, Expected> {
@@ -48,8 +49,9 @@ pub(crate) fn make(common: &Common, wishes: &Wishes) -> Result<Made, Expected> {
     let mut request = request(wishes)?;
     let source = source::open(common)?;
     let mut read = subject::read(&*source.root, &catalogue);
-    read.machine.carriers = linux::carriers(&*source.root);
-    surroundings(&source, wishes, &mut request);
+    let around = Surroundings::ask(&*source.root);
+    read.machine.carriers = around.carriers;
+    request.boot = around.boot;
     let subject = Subject {
         machine: &read.machine,
         observations: &read.observations,
@@ -74,6 +76,7 @@ fn request(asked: &Wishes) -> Result<Request, Expected> {
         named: asked.set.iter().map(|text| text.parse()).collect::<Result<_, Refusal>>()?,
         only: asked.only.clone(),
         devices: asked.device.clone(),
+        carries: asked.carries.clone(),
         queues: if asked.fit_channels { Queues::Fit } else { Queues::Keep },
         ..Request::default()
     };
@@ -117,20 +120,22 @@ fn profile(file: &Path) -> Result<Profile, Expected> {
     })
 }
 
-/// What only a person or the live machine tells: who is logged in over what, and how it boots.
-fn surroundings(source: &Source, asked: &Wishes, request: &mut Request) {
-    request.carries.clone_from(&asked.carries);
-    if source.kind == Kind::Live {
-        request.boot = boot_tool();
-    }
+/// What a plan asks of a root beside the machine. A capture asks it too, so that it can be planned
+/// for.
+pub(crate) struct Surroundings {
+    carriers: BTreeMap<String, BTreeSet<Carries>>,
+    boot: Option<BootTool>,
 }
 
-fn boot_tool() -> Option<BootTool> {
-    let signs = [
-        ("/usr/bin/kernelstub", BootTool::Kernelstub),
-        ("/usr/sbin/grubby", BootTool::Grubby),
-        ("/etc/default/grub", BootTool::Grub),
-        ("/etc/kernel/cmdline", BootTool::SystemdBoot),
-    ];
-    signs.into_iter().find(|(path, _)| Path::new(path).exists()).map(|(_, tool)| tool)
+impl Surroundings {
+    pub(crate) fn ask(root: &dyn Root) -> Self {
+        let signs = [
+            ("/usr/bin/kernelstub", BootTool::Kernelstub),
+            ("/usr/sbin/grubby", BootTool::Grubby),
+            ("/etc/default/grub", BootTool::Grub),
+            ("/etc/kernel/cmdline", BootTool::SystemdBoot),
+        ];
+        let boot = signs.into_iter().find(|(path, _)| root.mode(path).is_ok());
+        Self { carriers: linux::carriers(root), boot: boot.map(|(_, tool)| tool) }
+    }
 }

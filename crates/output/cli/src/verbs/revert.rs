@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nearside revert`: takes changes back, byte for byte, newest first.
 
-use apply::{Force, Reverted, Selection};
+use apply::{Force, Reverted, Selection, take_back};
 use journal::{Journal, Transaction};
 use report::change::Lines;
 
 use crate::args::{Common, Revert};
 use crate::expected::{Ended, Expected};
+use crate::terminal;
 use crate::verbs::change;
-use crate::{takeback, terminal};
 
 pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
     let kernel = change::kernel(common)?;
@@ -17,13 +17,13 @@ pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
     }
     if asked.dry_run {
         let transactions = Journal::look(&change::path(&asked.changing))?;
-        let script = apply::revert_script(&kernel, &transactions, &selection(asked))?;
-        terminal::answer(&script)?;
+        let applied = apply::applied_plan(&kernel, &transactions, &selection(asked))?;
+        terminal::answer(&plan::undo_script(&applied, &linux::read(&kernel)))?;
         return Ok(Ended::Well);
     }
     change::demand_root("revert")?;
     if let Some(after) = asked.unless_confirmed {
-        takeback::wait(after)?;
+        take_back::wait(after)?;
     }
     let mut journal = change::journal(&asked.changing)?;
     if asked.unless_confirmed.is_some() && is_confirmed(&journal, asked.transaction) {

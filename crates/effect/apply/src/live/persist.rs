@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Keeps a wish over boots, hot-plug and re-opened devices: a unit, a udev rule, and a capture of
+//! the machine for which it was right.
+//!
+//! Not the values are kept: at each boot devices are found again by what they are, and the plan is
+//! made afresh. Where the topology is another one nothing is changed, since a placement that was
+//! right for one numbering is wrong for the next.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use machine::{Difference, Machine};
+use root::{About, LiveRoot, OpenError, Overwrite, Recorder};
+use rustix::io::Errno;
+
+use super::{replace, systemd};
+
+const UNIT: &str = "/etc/systemd/system/nearside.service";
+const RULES: &str = "/etc/udev/rules.d/90-nearside.rules";
+/// The machine for which the wish was right.
+const MACHINE: &str = "/var/lib/nearside/persisted.tar.zst";
+const SERVICE: &str = "nearside.service";
+const HEAD: &str = "# Written by `nearside persist`; `nearside persist --remove` takes it away.\n";
+
+/// Whether systemd runs, without which nothing can be kept.
+pub fn is_possible() -> bool {
+    systemd::is_booted()
+}
+
+/// Keeps a wish: the words of an `apply` by this program. `about` stands in the kept capture.
+///
+/// # Errors
+/// A file cannot be written, or systemd refuses.
+pub fn install(kernel: &LiveRoot, words: &[String], about: &About) -> io::Result<()> {
+    keep_machine(kernel, about)?;
+    for (path, text) in files(words)? {
+        replace(Path::new(path), Some(text.as_bytes())).map_err(|error| named(path, &error))?;
+    }
+    control(&["daemon-reload"])?;
+    control(&["enable", "--quiet", SERVICE])?;
+    reload_rules();
+    Ok(())
+}
+
+/// Takes away all that was put there, and says what that was.
+///
+/// # Errors
+/// A file cannot be removed, or systemd refuses.
+pub fn remove() -> io::Result<Vec<&'static str>> {
+    let there = present();
+    if there.contains(&UNIT) {
+        control(&["disable", "--quiet", SERVICE])?;
+    }
+    for path in &there {
+        replace(Path::new(path), None).map_err(|error| named(path, &error))?;
+    }
+    if !there.is_empty() {
+        control(&["daemon-reload"])?;
+        reload_rules();
+    }
+    Ok(there)
+}
+
+/// What [`install`] would do, as a shell script; the capture is made by it alone.
+///
+/// # Errors
+/// This program's own path is not known.
+pub fn install_script(words: &[String]) -> io::Result<String> {
+    let file = |(path, text): &(&str, String)| format!("cat > {path} <<'END'\n{text}END\n");
+    let files = files(words)?.iter().map(file).collect::<String>();
+    Ok(format!(
+        "#!/bin/sh\nset -e\n{files}systemctl daemon-reload\nsystemctl enable {SERVICE}\nudevadm \
+         control --reload\n"
+    ))
+}
+
+/// What [`remove`] would do, as a shell script.
+pub fn remove_script() -> String {
+    let lines = present().iter().map(|path| format!("rm {path}\n")).collect::<String>();
+    format!("#!/bin/sh\nset -e\nsystemctl disable {SERVICE}\n{lines}systemctl daemon-reload\n")
+}
+
+/// What of the topology is not as it was when the wish was kept.
+///
+/// # Errors
+/// The kept machine cannot be read.
+pub fn moved(now: &Machine) -> Result<Vec<Difference>, OpenError> {
+    let kept = root::open(Path::new(MACHINE), None)?;
+    let then = linux::read(&*kept.root);
+    Ok(then.differences(now).into_iter().filter(Difference::is_of_topology).collect())
+}
+
+fn present() -> Vec<&'static str> {
+    [UNIT, RULES, MACHINE].into_iter().filter(|path| Path::new(path).exists()).collect()
+}
+
+/// Saves the machine as it is now. It stays here, so nothing in it is replaced.
+fn keep_machine(kernel: &LiveRoot, about: &About) -> io::Result<()> {
+    let recorder = Recorder::new(kernel);
+    linux::read(&recorder);
+    let path = Path::new(MACHINE);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| named(MACHINE, &error))?;
+    }
+    let saved = recorder.into_record().save(path, about, None, Overwrite::Replace);
+    saved.map(drop).map_err(|error| named(MACHINE, &error))
+}
+
+fn files(words: &[String]) -> io::Result<[(&'static str, String); 2]> {
+    let program = std::env::current_exe()?;
+    Ok([(UNIT, unit(&program, words)), (RULES, rules())])
+}
+
+/// The unit. `After=` names what is known to write the same values, so that ours come last.
+fn unit(program: &Path, words: &[String]) -> String {
+    let words = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let program = quoted(&program.display().to_string());
+    format!(
+        "{HEAD}[Unit]\n\
+         Description=nearside: changes kept over boots\n\
+         Documentation=man:nearside-persist(1)\n\
+         After=local-fs.target systemd-sysctl.service systemd-modules-load.service\n\
+         After=network.target tuned.service irqbalance.service power-profiles-daemon.service\n\
+         \n\
+         [Service]\n\
+         Type=oneshot\n\
+         ExecStart={program} apply --persisted --keep-going {words}\n\
+         \n\
+         [Install]\n\
+         WantedBy=multi-user.target\n"
+    )
+}
+
+/// A word of a unit file: `%` and `$` are doubled, the rest is quoted (systemd.syntax(7)).
+fn quoted(word: &str) -> String {
+    let word = word.replace('%', "%%").replace('$', "$$");
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=@:,./%$".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word;
+    }
+    format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// A device that comes, or an interface that is opened again, starts the unit once more. What
+/// stands as wished is not written again.
+fn rules() -> String {
+    let rule = |action: &str, subsystem: &str| {
+        format!(
+            "ACTION==\"{action}\", SUBSYSTEM==\"{subsystem}\", \
+             RUN+=\"/bin/systemctl --no-block start {SERVICE}\"\n"
+        )
+    };
+    let disk = rule("add", "block").replace(", RUN", ", ENV{DEVTYPE}==\"disk\", RUN");
+    format!("{HEAD}{}{disk}", rule("add|online|move", "net"))
+}
+
+fn control(arguments: &[&str]) -> io::Result<()> {
+    let refused =
+        |why: String| io::Error::other(format!("systemctl {}: {why}", arguments.join(" ")));
+    match systemd::control(arguments) {
+        Ok(0) => Ok(()),
+        Ok(code) => Err(refused(format!("it answers {code}"))),
+        Err(Errno::OPNOTSUPP) => Err(refused("systemd does not run here".to_owned())),
+        Err(errno) => Err(refused(errno.to_string())),
+    }
+}
+
+/// udev reads its rules again by itself where it is not told.
+fn reload_rules() {
+    let _ = Command::new("udevadm").args(["control", "--reload"]).stdin(Stdio::null()).status();
+}
+
+fn named(path: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{path}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_unit_are_quoted_as_systemd_reads_them() {
+        for (word, text) in [
+            ("--set", "--set"),
+            ("nic-rx-ring=4096@eth0", "nic-rx-ring=4096@eth0"),
+            ("a b", "\"a b\""),
+            ("50%", "50%%"),
+            ("$HOME", "$$HOME"),
+            ("say \"x\\\"", "\"say \\\"x\\\\\\\"\""),
+            ("", "\"\""),
+            ("x;y", "\"x;y\""),
+        ] {
+            assert_eq!(quoted(word), text);
+        }
+    }
+
+    #[test]
+    fn the_unit_calls_this_program_with_the_wish() {
+        let words = ["--goal", "latency", "--profile", "/a b.toml"].map(str::to_owned);
+        let unit = unit(Path::new("/usr/bin/nearside"), &words);
+        let line = "ExecStart=/usr/bin/nearside apply --persisted --keep-going --goal latency \
+                    --profile \"/a b.toml\"\n";
+        assert!(unit.contains(line), "{unit}");
+        let rules = rules();
+        assert_eq!(rules.matches("start nearside.service").count(), 2, "{rules}");
+        assert!(rules.contains("ENV{DEVTYPE}==\"disk\", RUN+="), "{rules}");
+    }
+}
