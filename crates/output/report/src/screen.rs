@@ -310,7 +310,8 @@ fn findings(found: &Found<'_>, most_lines: usize, columns: usize) -> Vec<Line> {
         return nothing(found, columns);
     }
     let costs = words::costs(found.goal);
-    let heading = match costly.len() {
+    // All are counted, so that the number is the one that the audit heads its list with.
+    let heading = match found.findings.len() {
         0..=SHOWN => format!("What {costs}:"),
         number => format!("What {costs} most, of {number} findings:"),
     };
