@@ -187,7 +187,8 @@ impl Setting {
 pub struct Meaning {
     /// The value as the observation prints it.
     pub value: String,
-    /// What it means.
+    /// What it means; empty where the value says it itself (`on` of a thing that can be on).
+    #[serde(default)]
     pub means: String,
 }
 
