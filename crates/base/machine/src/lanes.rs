@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::{ByteRate, NodeId, PciAddress};
 
-use crate::{Function, Machine};
+use crate::{Function, Machine, PciClass};
 
 /// What hangs from one root complex, and what it can ask at most.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,9 +52,10 @@ impl Machine {
     /// than they. Root complexes without a device that has a link are left out. Ports and switches
     /// are ways, not users: only what hangs at the end of a link counts.
     pub fn lanes(&self) -> Vec<RootLanes> {
-        let there: BTreeSet<PciAddress> = self.functions.iter().map(|one| one.address).collect();
+        let read = self.functions.iter().filter(|one| one.class != PciClass::default());
+        let read: BTreeSet<PciAddress> = read.map(|one| one.address).collect();
         let is_end = |function: &&Function| {
-            !function.is_port() && function.parent.is_none_or(|parent| there.contains(&parent))
+            !function.is_port() && function.parent.is_none_or(|parent| read.contains(&parent))
         };
         let mut seen = BTreeSet::new();
         let mut roots: BTreeMap<&str, Vec<(&Function, LaneUse)>> = BTreeMap::new();
@@ -126,7 +127,8 @@ mod tests {
     }
 
     fn port(address: &str, width: u8) -> Function {
-        Function { port: Some(PortKind::Root), ..endpoint(address, None, 320, width) }
+        let class = PciClass { base: 0x06, sub: 0x04, interface: 0 };
+        Function { class, port: Some(PortKind::Root), ..endpoint(address, None, 320, width) }
     }
 
     #[test]
@@ -134,6 +136,9 @@ mod tests {
         let below = || endpoint("18:00.0", Some("17:00.0"), 160, 16);
         let lanes = |functions| Machine { functions, ..Machine::default() }.lanes();
         assert_eq!(lanes(vec![below()]), []);
+        let silent =
+            Function { port: None, link: None, class: PciClass::default(), ..port("17:00.0", 8) };
+        assert_eq!(lanes(vec![silent, below()]), []);
         assert_eq!(lanes(vec![port("17:00.0", 16), below()])[0].lanes, 16);
     }
 
