@@ -64,6 +64,10 @@ fn wish(tree: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
             }
         }
     }
+    // Made-up machines have no boot.
+    let random = tree.join("proc/sys/kernel/random");
+    fs::create_dir_all(&random)?;
+    fs::write(random.join("boot_id"), "a made-up boot\n")?;
     fs::create_dir_all(out)?;
     for ((name, plan), list) in ["a", "b"].into_iter().zip(&plans).zip(lists) {
         fs::write(out.join(format!("plan-{name}")), serde_json::to_string(plan)?)?;
