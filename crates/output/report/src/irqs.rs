@@ -364,3 +364,27 @@ fn steered(cpus: &Fact<CpuSet>) -> String {
         Err(why) => words::why(why),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use support::made;
+
+    #[test]
+    fn a_table_is_told_by_the_shares_of_its_queues() {
+        let nic = made::nic("eth0", machine::NicKind::Physical);
+        let told = |queues: u32, table: &[u32]| {
+            spread(&nic, &ReceiveSpread { queues: Some(queues), table: table.to_vec() })
+        };
+        assert_eq!(told(4, &[0, 1, 2, 3, 0, 1, 2, 3]), "8 entries, even over queues 0-3");
+        assert_eq!(
+            told(4, &[0, 1, 0, 1]),
+            "4 entries, even over queues 0-1; 2 of 4 queues get none"
+        );
+        assert_eq!(told(3, &[0, 0, 0, 1, 2]), "5 entries: 3 for queue 0, 1 for queue 1-2");
+        assert_eq!(
+            told(4, &[1, 1, 3, 3]),
+            "4 entries: 2 for queue 1, 2 for queue 3; 2 of 4 queues get none"
+        );
+    }
+}
