@@ -156,6 +156,23 @@ mod tests {
         }
     }
 
+    /// On the kernel below: every network namespace has a loopback device.
+    #[test]
+    fn the_ioctl_tells_what_netlink_tells() {
+        let (old, new) = (ioctl::features("lo"), super::super::ethtool::features("lo"));
+        if let (Ok(old), Ok(new)) = (&old, &new) {
+            let active = |all: &[Feature]| {
+                let on = all.iter().filter(|feature| feature.active);
+                on.map(|feature| feature.name.clone()).collect::<std::collections::BTreeSet<_>>()
+            };
+            assert_eq!(active(old), active(new));
+        }
+        // A device without channels refuses both ways.
+        assert!(values("lo", EthtoolValues::Channels).is_err());
+        let none = set("lo", EthtoolValues::Channels, &named(&[("combined", 1)]));
+        assert!(none.is_err(), "{none:?}");
+    }
+
     #[test]
     fn features_are_asked_for_by_their_bits() {
         let feature = |name: &str| Feature {

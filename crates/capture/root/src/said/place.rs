@@ -247,7 +247,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_taken_or_left(
-            text in "((== )?(ethtool )?(-[lgckai] )?(eth[01]|RX: [0-9]|\\PC{0,6})[: ]?\n?){0,30}",
+            text in "((== )?(ethtool )?(-[lgckaix] )?(eth[01]|RX: [0-9]|\\PC{0,6})[: ]?\n?){0,30}",
         ) {
             let mut root = MemoryRoot::new();
             root.file("/say/ethtool.txt", &text)
