@@ -158,6 +158,8 @@ pub enum WritePlace {
     Pause,
     /// `ethtool -X`.
     ReceiveSpread,
+    /// Flows followed to their readers, in hardware: a feature, and two sizes of tables.
+    FlowSteering,
     /// The CPUs of a device's interrupts.
     Interrupt,
     /// `xps_cpus` of each transmit queue.

@@ -44,13 +44,13 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
     show(common, asked, &came)?;
     if let Some((guard, after)) = guard.zip(after) {
         match came.transaction.filter(|_| came.ending == Ending::Done) {
-            Some(_) => terminal::hint(&confirm_hint(after)),
+            Some(_) => terminal::hint(&confirm_hint(after, &change::words(&asked.changing))),
             None => guard.call_off(),
         }
     }
     if !common.json {
         tell_left(&made.plan);
-        next_steps(&came);
+        next_steps(&came, &change::words(&asked.changing));
     }
     Ok(ended(&came))
 }
@@ -64,10 +64,10 @@ fn guard(journal: &Journal, asked: &Apply, after: Duration) -> Result<TakeBack, 
     })
 }
 
-/// What a person has to do, and by when.
-fn confirm_hint(after: Duration) -> String {
+/// What a person has to do, and by when; `journal` as the command that they type needs it.
+fn confirm_hint(after: Duration, journal: &str) -> String {
     let seconds = after.as_secs();
-    format!("confirm within {seconds} s, or all is taken back:  nearside apply --confirm")
+    format!("confirm within {seconds} s, or all is taken back:  nearside apply --confirm{journal}")
 }
 
 /// Confirms the newest transaction, so that it is not taken back by itself.
@@ -102,10 +102,10 @@ fn tell_left(plan: &Plan) {
     }
 }
 
-fn next_steps(came: &Receipts) {
+fn next_steps(came: &Receipts, journal: &str) {
     if let (Some(id), Ending::Done) = (came.transaction, came.ending) {
-        terminal::hint("verify it:     nearside verify");
-        terminal::hint(&format!("take it back:  nearside revert --transaction {id}"));
+        terminal::hint(&format!("verify it:     nearside verify{journal}"));
+        terminal::hint(&format!("take it back:  nearside revert --transaction {id}{journal}"));
     }
 }
 

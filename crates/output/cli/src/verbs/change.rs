@@ -38,6 +38,24 @@ pub(crate) fn path(changing: &Changing) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
+/// The words that bring another command to the same journal; none where it lies where it always
+/// does. They are typed by a shell.
+pub(crate) fn words(changing: &Changing) -> String {
+    match path(changing) {
+        own if own == Path::new(JOURNAL) => String::new(),
+        own => format!(" --journal {}", quoted(&own.to_string_lossy())),
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 /// The journal, held by this process alone. Another nearside is waited for unless `--no-wait`.
 pub(crate) fn journal(changing: &Changing) -> Result<Journal, Expected> {
     let path = path(changing);
@@ -77,5 +95,21 @@ impl From<ApplyError> for Expected {
 impl From<JournalError> for Expected {
     fn from(error: JournalError) -> Self {
         Self::precondition(error.to_string(), error.help())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_leads_to_the_same_journal() {
+        let words = |journal: Option<&str>| {
+            words(&Changing { journal: journal.map(PathBuf::from), no_wait: false })
+        };
+        assert_eq!(words(None), "");
+        assert_eq!(words(Some(JOURNAL)), "");
+        assert_eq!(words(Some("/srv/journal")), " --journal /srv/journal");
+        assert_eq!(words(Some("/srv/it's here")), " --journal '/srv/it'\\''s here'");
     }
 }
