@@ -2,7 +2,7 @@
 //! A plan for a terminal: what is changed in which order, from what to what, why, at what cost;
 //! then what is left, to whom, and why.
 
-use machine::{Fact, Why};
+use machine::Why;
 use setting::{Device, Ethtool, Left, LeftWhy, Owner, Place, Plan, Planned, Reboot};
 
 use crate::findings::Detail;
@@ -141,7 +141,7 @@ fn body(group: &Group<'_>, detail: Detail, columns: usize) -> Vec<Line> {
     if detail == Detail::Full {
         for (at, planned) in group.all.iter().enumerate() {
             let label = if at == 0 { "places" } else { "" };
-            let text = format!("{}: {} → {}", place(planned), from(&planned.from), to(planned));
+            let text = format!("{}: {} → {}", place(planned), from(planned), to(planned));
             lines.extend(labelled(Role::Dim, label, &text, columns));
         }
     }
@@ -169,16 +169,20 @@ fn step(group: &Group<'_>, detail: Detail) -> String {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("{}{more}", distinct.join("; "))
     };
-    let from = shown(group.all.iter().map(|one| from(&one.from)).collect());
+    let from = shown(group.all.iter().map(|one| from(one)).collect());
     let to = shown(group.all.iter().map(|one| to(one)).collect());
     format!("{} → {}{places}", text::cut(&from, 200), text::cut(&to, 400))
 }
 
-fn from(value: &Fact<String>) -> String {
-    match value {
+fn from(planned: &Planned) -> String {
+    match &planned.from {
         Ok(value) if value.is_empty() => "none".to_owned(),
         Ok(value) => short(value),
+        // The bound is the least of all that hold the file open, and no file tells it.
+        Err(_) if planned.place == Place::IdleLatency => "as it is".to_owned(),
         Err(Why::Absent) => "unknown".to_owned(),
+        // Several files in one, and no two of them alike.
+        Err(Why::Unparsed(text)) => text::harmless(text),
         Err(why) => format!("unknown ({})", words::why(why)),
     }
 }
