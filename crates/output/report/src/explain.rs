@@ -261,6 +261,7 @@ fn form_words(form: Form) -> &'static str {
         Form::Selected => " (the word in brackets counts)",
         Form::CpuMask => " (a mask in hexadecimal; nearside prints the list of CPUs)",
         Form::Switch => " (1 or Y is on, 0 or N is off)",
+        Form::Opposite => " (1 or Y is off, 0 or N is on)",
         Form::Text | Form::Number | Form::Numbers | Form::CpuList => "",
     }
 }

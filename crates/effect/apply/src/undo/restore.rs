@@ -3,11 +3,11 @@
 
 use journal::Raw;
 use rustix::io::Errno;
+use setting::counterpart;
 
 use super::goal::Goal;
 use crate::lookup::Lookup;
 use crate::spot::Spot;
-use crate::witness::counterpart;
 
 /// A floor waits for its ceiling, a value for its mode: two rounds do; one more tells that nothing
 /// moves.
