@@ -73,6 +73,10 @@ pub struct Setting {
     /// The values it takes, in plain words. May be empty for a number.
     #[serde(default)]
     pub values: Vec<Meaning>,
+    /// The least and the most of a number that the kernel or the device takes anywhere; none where that
+    /// is not known or not fixed.
+    #[serde(default)]
+    pub range: Option<(i64, i64)>,
     /// The value wanted for each goal; a goal left out has no wish.
     #[serde(default)]
     pub wanted: Wanted,

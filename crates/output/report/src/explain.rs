@@ -265,6 +265,7 @@ fn form_words(form: Form) -> &'static str {
         Form::Selected => " (the word in brackets counts)",
         Form::CpuMask => " (a mask in hexadecimal; nearside prints the list of CPUs)",
         Form::Switch => " (1 or Y is on, 0 or N is off)",
+        Form::Opposite => " (1 or Y is off, 0 or N is on)",
         Form::Text | Form::Number | Form::Numbers | Form::CpuList => "",
     }
 }
@@ -312,7 +313,7 @@ fn taken(setting: &Setting, write: &Write) -> String {
             Form::Number => vec!["N"],
             Form::Numbers => vec!["'N N ...'"],
             Form::CpuList | Form::CpuMask => vec!["LIST"],
-            Form::Switch => vec!["on", "off"],
+            Form::Switch | Form::Opposite => vec!["on", "off"],
             Form::Text | Form::Selected => {
                 setting.values.iter().map(|value| value.value.as_str()).collect()
             }

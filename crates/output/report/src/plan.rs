@@ -30,8 +30,8 @@ struct Group<'a> {
 /// Draws a plan.
 pub fn draw(plan: &Plan, detail: Detail, style: &Style) -> String {
     let columns = style.columns();
-    let mut lines = paragraph(Role::Strong, &summary(plan), 0, columns);
     let groups = groups(&plan.changes);
+    let mut lines = paragraph(Role::Strong, &summary(plan, groups.len()), 0, columns);
     for (number, group) in groups.iter().enumerate() {
         lines.push(Line::default());
         lines.extend(heading(number + 1, group, columns));
@@ -48,8 +48,8 @@ pub fn draw(plan: &Plan, detail: Detail, style: &Style) -> String {
     paint(&lines, style)
 }
 
-/// `12 changes for the goal latency, in this order; 3 left; 57 values are as wanted.`
-fn summary(plan: &Plan) -> String {
+/// `12 changes in 4 steps for the goal latency, in this order; 3 left; 57 values are as wanted.`
+fn summary(plan: &Plan, steps: usize) -> String {
     let purpose = match plan.goal {
         Some(goal) => format!(" for the goal {}", words::goal(goal)),
         None => String::new(),
@@ -66,7 +66,14 @@ fn summary(plan: &Plan) -> String {
     };
     match plan.changes.len() {
         0 => format!("Nothing to change{purpose}{left}{equal}."),
-        many => format!("{}{purpose}, in this order{left}{equal}.", text::count(many, "change")),
+        1 => format!("1 change{purpose}{left}{equal}."),
+        many if many == steps => {
+            format!("{many} changes{purpose}, in this order{left}{equal}.")
+        }
+        many => {
+            let steps = text::count(steps, "step");
+            format!("{many} changes in {steps}{purpose}, in this order{left}{equal}.")
+        }
     }
 }
 

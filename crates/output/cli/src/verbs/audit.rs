@@ -38,10 +38,7 @@ pub(crate) fn run(common: &Common, audit: &Audit) -> Result<Ended, Expected> {
 fn known(catalogue: &Catalogue, id: &str) -> Result<(), Expected> {
     match catalogue.get(id) {
         Some(_) => Ok(()),
-        None => Err(Expected::usage(
-            format!("no setting is called {id:?}"),
-            "`nearside explain --list` names them all",
-        )),
+        None => Err(subject::no_setting(catalogue, id)),
     }
 }
 

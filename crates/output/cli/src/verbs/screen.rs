@@ -10,6 +10,7 @@ use setting::Goal;
 use crate::args::Common;
 use crate::expected::{Ended, Expected};
 use crate::subject::Read;
+use crate::typed::quoted;
 use crate::{source, subject, terminal};
 
 pub(crate) fn run(common: &Common) -> Result<Ended, Expected> {
@@ -45,15 +46,6 @@ pub(super) fn named(common: &Common) -> String {
     let machine = common.machine.as_ref().map(|name| ("--machine", name.clone()));
     let words = from.into_iter().chain(machine);
     words.map(|(flag, value)| format!("{flag} {}", quoted(&value))).collect::<Vec<_>>().join(" ")
-}
-
-/// A word that a shell reads as it stands.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:=@,%".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 fn standing(common: &Common) -> Standing {
