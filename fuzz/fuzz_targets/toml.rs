@@ -5,5 +5,7 @@
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let _ = synthetic::parse(text);
-    let _ = catalogue::Catalogue::with_folder([("fuzz.toml".to_owned(), text.to_owned())]);
+    // Over nothing: to read the built-in entries for each input would be nearly all that is run.
+    let _ =
+        catalogue::Catalogue::default().with_entries([("fuzz.toml".to_owned(), text.to_owned())]);
 });

@@ -99,6 +99,19 @@ pub enum Ethtool {
     ReceiveSpread,
 }
 
+/// The files that zero each other (mm/page-writeback.c): restored by writing the one that counts.
+pub fn counterpart(path: &str) -> Option<String> {
+    let (folder, name) = path.rsplit_once('/')?;
+    let other = match name {
+        "dirty_bytes" => "dirty_ratio",
+        "dirty_ratio" => "dirty_bytes",
+        "dirty_background_bytes" => "dirty_background_ratio",
+        "dirty_background_ratio" => "dirty_background_bytes",
+        _ => return None,
+    };
+    (folder == "/proc/sys/vm").then(|| format!("{folder}/{other}"))
+}
+
 impl Place {
     /// Whether what is written outlives a reboot. Only then is it undone after one.
     pub fn outlives_boot(&self) -> bool {

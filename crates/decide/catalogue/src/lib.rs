@@ -21,6 +21,6 @@ mod entry;
 mod guard;
 mod lint;
 
-pub use catalogue::Catalogue;
+pub use catalogue::{Catalogue, nearest};
 pub use complaint::{Complaint, Complaints};
 pub use guard::{file_of_sysctl, keeps_safe};

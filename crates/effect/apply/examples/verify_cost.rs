@@ -58,7 +58,15 @@ fn is_knob(path: &Path) -> bool {
 fn fill(journal: &mut Journal, paths: &[&String], files: usize) -> Result<(), Box<dyn Error>> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
     let text = String::new;
-    let begin = Begin { transaction: 0, boot, at: text(), version: text(), why: text() };
+    let begin = Begin {
+        transaction: 0,
+        boot,
+        at: text(),
+        version: text(),
+        why: text(),
+        network: None,
+        confirm_by: None,
+    };
     let transaction = journal.begin(begin)?;
     let mut found: Vec<Raw> = Vec::new();
     for (index, path) in paths.iter().enumerate() {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use setting::{Outcome, Planned};
+use setting::{Outcome, Planned, Undone};
 
 /// What to do when a change fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,6 +25,9 @@ pub struct Options {
     pub at: String,
     /// Why: the command as typed.
     pub why: String,
+    /// When it is taken back unless somebody confirms it, as the journal is to hold it (RFC 3339);
+    /// none where it stays. The caller starts what takes it back.
+    pub confirm_by: Option<String>,
     /// Turns true when the person wants it to end: it is all taken back then.
     pub stop: Arc<AtomicBool>,
 }
@@ -46,6 +49,8 @@ pub struct Receipt {
     pub outcome: Outcome,
     /// What else a person should know, in a sentence.
     pub note: Option<String>,
+    /// What came of taking it back, where the whole transaction was.
+    pub undone: Option<Undone>,
 }
 
 impl Receipt {
@@ -59,6 +64,7 @@ impl Receipt {
             wanted: planned.to.clone(),
             outcome: Outcome::Equal,
             note: None,
+            undone: None,
         }
     }
 }

@@ -99,6 +99,13 @@ pub struct Begin {
     pub version: String,
     /// Why: the command as typed.
     pub why: String,
+    /// The network namespace that it was made in, as `/proc/self/ns/net` links to it:
+    /// `net:[4026531840]`. None where that is not told, and before minor version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
+    /// When it is taken back unless somebody confirms it (RFC 3339); none where it stays by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm_by: Option<String>,
 }
 
 /// A change that is going to be made.

@@ -47,6 +47,18 @@ impl Transaction {
         self.entries.iter().all(Entry::is_settled)
     }
 
+    /// Whether the process that made it died on the way, or is still at it: some of its values may be
+    /// written, and nobody has taken them back.
+    pub fn is_cut_short(&self) -> bool {
+        self.end.is_none() && !self.is_settled()
+    }
+
+    /// When it is taken back unless somebody confirms it; none where it stays.
+    pub fn awaits_until(&self) -> Option<&str> {
+        let is_open = !self.is_confirmed && !self.is_settled();
+        self.begin.confirm_by.as_deref().filter(|_| is_open)
+    }
+
     /// One more of those that were being undone is told.
     fn told(&mut self, index: usize) {
         if let Some(undoing) = &mut self.undoing {

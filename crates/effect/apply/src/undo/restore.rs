@@ -3,13 +3,12 @@
 
 use journal::Raw;
 use rustix::io::Errno;
-use setting::{Ethtool, Place};
+use setting::{Ethtool, Place, counterpart};
 
 use super::goal::{Goal, Owner};
 use crate::kernel::OWN_SPREAD;
 use crate::lookup::Lookup;
 use crate::spot::Spot;
-use crate::witness::counterpart;
 
 /// A floor waits for its ceiling, a value for its mode: two rounds do; one more tells that nothing
 /// moves.

@@ -114,7 +114,7 @@ pub(crate) struct Apply {
     pub(crate) keep_going: bool,
 
     /// Take all back by itself, unless `apply --confirm` comes in time: 60s, 5m
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = period)]
     pub(crate) confirm_within: Option<Duration>,
 
     /// Confirm the newest transaction: it stays
@@ -184,7 +184,7 @@ pub(crate) struct Revert {
 )]
 pub(crate) struct Verify {
     /// Look again and again, so often
-    #[arg(long, value_name = "TIME", value_parser = time, num_args = 0..=1, default_missing_value = "10s")]
+    #[arg(long, value_name = "TIME", value_parser = period, num_args = 0..=1, default_missing_value = "10s")]
     pub(crate) watch: Option<Duration>,
 
     /// Values too that hold
@@ -230,6 +230,12 @@ fn time(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs).ok_or_else(|| "a time is at most a day".to_owned())
 }
 
+/// A time that has to pass.
+fn period(text: &str) -> Result<Duration, String> {
+    let period = time(text)?;
+    if period.is_zero() { Err("a period is at least 1s".to_owned()) } else { Ok(period) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,5 +248,6 @@ mod tests {
         for text in ["", "s", "-1", "1d", "25h", "99999999999999999999", "1.5s", "ä"] {
             assert!(time(text).is_err(), "{text}");
         }
+        assert!(period("0s").is_err() && period("1s").is_ok());
     }
 }

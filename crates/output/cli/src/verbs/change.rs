@@ -2,6 +2,7 @@
 //! What the verbs that change a machine share: the live kernel, the journal, and their errors.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use apply::ApplyError;
 use journal::{Journal, JournalError, Wait};
@@ -17,8 +18,10 @@ const JOURNAL: &str = "/var/lib/nearside/journal";
 /// The machine that is changed: never a replayed one.
 pub(crate) fn kernel(common: &Common) -> Result<LiveRoot, Expected> {
     if common.from.is_some() {
+        let what = "a captured machine takes no changes: apply, verify, revert and persist are \
+                    about this one";
         let help = "leave --from out, or look at what would be done: nearside plan --from …";
-        return Err(Expected::usage("a captured machine cannot be changed", help));
+        return Err(Expected::usage(what, help));
     }
     source::live()
 }
@@ -36,24 +39,6 @@ pub(crate) fn demand_root(verb: &str) -> Result<(), Expected> {
 pub(crate) fn path(changing: &Changing) -> PathBuf {
     let path = changing.journal.as_deref().unwrap_or(Path::new(JOURNAL));
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// The words that bring another command to the same journal; none where it lies where it always
-/// does. They are typed by a shell.
-pub(crate) fn words(changing: &Changing) -> String {
-    match path(changing) {
-        own if own == Path::new(JOURNAL) => String::new(),
-        own => format!(" --journal {}", quoted(&own.to_string_lossy())),
-    }
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 /// The journal, held by this process alone. Another nearside is waited for unless `--no-wait`.
@@ -74,6 +59,13 @@ pub(crate) fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// A moment after this one, as the journal holds it.
+pub(crate) fn later(after: Duration) -> String {
+    let now = jiff::Timestamp::now();
+    let then = now.checked_add(jiff::SignedDuration::try_from(after).unwrap_or_default());
+    then.unwrap_or(now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// The command as typed.
 pub(crate) fn command() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
@@ -82,11 +74,18 @@ pub(crate) fn command() -> String {
 
 impl From<ApplyError> for Expected {
     fn from(error: ApplyError) -> Self {
-        let (what, help) = (error.to_string(), error.help().to_owned());
+        let (what, mut help) = (error.to_string(), error.help().to_owned());
+        if let ApplyError::NothingOf { asked, known } = &error
+            && let Some(near) = catalogue::nearest(asked, known.iter().map(String::as_str)).first()
+        {
+            help = format!("did you mean {near:?}? {help}");
+        }
         match error {
             ApplyError::LeftBehind(_) => Self::Stuck { what, help },
             ApplyError::TakenBack(_) | ApplyError::Untold(_) => Self::Undone { what, help },
-            ApplyError::NoTransaction(_) => Self::Usage { what, help },
+            ApplyError::NoTransaction(_) | ApplyError::NothingOf { .. } => {
+                Self::Usage { what, help }
+            }
             _ => Self::Precondition { what, help },
         }
     }
@@ -95,21 +94,5 @@ impl From<ApplyError> for Expected {
 impl From<JournalError> for Expected {
     fn from(error: JournalError) -> Self {
         Self::precondition(error.to_string(), error.help())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hint_leads_to_the_same_journal() {
-        let words = |journal: Option<&str>| {
-            words(&Changing { journal: journal.map(PathBuf::from), no_wait: false })
-        };
-        assert_eq!(words(None), "");
-        assert_eq!(words(Some(JOURNAL)), "");
-        assert_eq!(words(Some("/srv/journal")), " --journal /srv/journal");
-        assert_eq!(words(Some("/srv/it's here")), " --journal '/srv/it'\\''s here'");
     }
 }

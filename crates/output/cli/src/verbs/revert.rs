@@ -11,9 +11,13 @@ use crate::terminal;
 use crate::verbs::change;
 
 pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
+    if let Some(after) = asked.unless_confirmed {
+        // Whoever started it holds the journal, and waits for its word.
+        take_back::wait(after)?;
+    }
     let kernel = change::kernel(common)?;
     if asked.list {
-        return list(&Journal::look(&change::path(&asked.changing))?);
+        return list(common, &Journal::look(&change::path(&asked.changing))?);
     }
     if asked.dry_run {
         let transactions = Journal::look(&change::path(&asked.changing))?;
@@ -22,9 +26,6 @@ pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
         return Ok(Ended::Well);
     }
     change::demand_root("revert")?;
-    if let Some(after) = asked.unless_confirmed {
-        take_back::wait(after)?;
-    }
     let mut journal = change::journal(&asked.changing)?;
     if asked.unless_confirmed.is_some() && is_confirmed(&journal, asked.transaction) {
         return Ok(Ended::Well);
@@ -55,7 +56,8 @@ fn is_confirmed(journal: &Journal, transaction: Option<u64>) -> bool {
 }
 
 fn ended(reverted: &[Reverted]) -> Ended {
-    let is_kept = |each: &Reverted| matches!(each.undone, setting::Undone::Kept { .. });
+    use setting::Undone::{Elsewhere, Kept};
+    let is_kept = |each: &Reverted| matches!(each.undone, Kept { .. } | Elsewhere);
     if reverted.iter().any(Reverted::is_stuck) {
         Ended::Stuck
     } else if reverted.iter().any(is_kept) {
@@ -66,21 +68,11 @@ fn ended(reverted: &[Reverted]) -> Ended {
 }
 
 /// The transactions that can be taken back, newest first.
-fn list(transactions: &[Transaction]) -> Result<Ended, Expected> {
-    if transactions.is_empty() {
-        terminal::answer("No changes are in the journal.\n")?;
-        return Ok(Ended::Well);
+fn list(common: &Common, transactions: &[Transaction]) -> Result<Ended, Expected> {
+    if common.json {
+        terminal::document(&report::json::transactions(transactions))?;
+    } else {
+        terminal::answer(&report::change::listed(transactions))?;
     }
-    let line = |each: &Transaction| {
-        let left = each.entries.iter().filter(|entry| !entry.is_settled()).count();
-        let state = match each.end {
-            None => ", cut short",
-            Some(_) => "",
-        };
-        let begin = &each.begin;
-        let values = if left == 1 { "value" } else { "values" };
-        format!("{:>4}  {}  {left} {values}{state}  {}\n", begin.transaction, begin.at, begin.why)
-    };
-    terminal::answer(&transactions.iter().rev().map(line).collect::<String>())?;
     Ok(Ended::Well)
 }
