@@ -37,7 +37,7 @@ pub enum DeviceKind {
     Drive,
     /// A network device, by permanent address and function.
     Nic,
-    /// A SATA or SAS host, by function.
+    /// A SATA or SAS host, by function; where each port of a function is a host, by its port there.
     ScsiHost,
 }
 
@@ -76,7 +76,8 @@ pub enum Place {
         /// Its systemd unit.
         unit: String,
     },
-    /// Interrupts that irqbalance leaves alone, in the distribution's own file. A list of numbers.
+    /// Interrupts that irqbalance leaves alone, in the distribution's own file. Numbers with spaces
+    /// between them; a PCI function among them stands for the numbers that its queues have then.
     BannedInterrupts,
 }
 

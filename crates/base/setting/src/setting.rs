@@ -162,6 +162,8 @@ pub enum WritePlace {
     Pause,
     /// `ethtool -X`.
     ReceiveSpread,
+    /// Flows followed to their readers, in hardware: a feature, and two sizes of tables.
+    FlowSteering,
     /// The CPUs of a device's interrupts.
     Interrupt,
     /// `xps_cpus` of each transmit queue.
@@ -191,7 +193,8 @@ impl Setting {
 pub struct Meaning {
     /// The value as the observation prints it.
     pub value: String,
-    /// What it means.
+    /// What it means; empty where the value says it itself (`on` of a thing that can be on).
+    #[serde(default)]
     pub means: String,
 }
 

@@ -211,6 +211,17 @@ fn check_value(entry: &Setting, value: &str) -> Result<(), Refusal> {
         Some(WritePlace::ReceiveSteering) if !matches!(value, "off" | "near") => {
             return refused("values: off, near".to_owned());
         }
+        Some(WritePlace::FlowSteering) if !matches!(value, "on" | "off") => {
+            return refused("values: on, off".to_owned());
+        }
+        Some(WritePlace::ReceiveSpread) if value != "even" => {
+            let is_number = value.parse::<u32>().is_ok_and(|queues| queues > 0);
+            return if is_number {
+                Ok(())
+            } else {
+                refused("even, or a number of queues".to_owned())
+            };
+        }
         _ => {}
     }
     if let Some((least, most)) = entry.range {

@@ -140,7 +140,6 @@ pub(crate) fn what(place: WritePlace) -> Option<Ethtool> {
         WritePlace::Coalescing => Some(Ethtool::Coalescing),
         WritePlace::Features => Some(Ethtool::Features),
         WritePlace::Pause => Some(Ethtool::Pause),
-        WritePlace::ReceiveSpread => Some(Ethtool::ReceiveSpread),
         _ => None,
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The planner on machines made for one thing each.
 
+mod queues;
+
 use audit::Subject;
 use catalogue::Catalogue;
 use machine::{
@@ -67,6 +69,7 @@ fn add_port(machine: &mut Machine, name: &str, bus: u8, queues: u32) {
         coalescing: Err(Why::NotSupported),
         pause: Ok(Pause { receive: true, transmit: true }),
         features: Ok(Vec::new()),
+        receive_spread: Err(Why::NotSupported),
         port: None,
         in_use: true,
     });

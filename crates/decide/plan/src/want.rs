@@ -35,7 +35,11 @@ pub(crate) fn is_placed(entry: &Setting) -> bool {
         || matches!(
             place,
             Some(
-                WritePlace::Interrupt | WritePlace::TransmitSteering | WritePlace::ReceiveSteering
+                WritePlace::Interrupt
+                    | WritePlace::TransmitSteering
+                    | WritePlace::ReceiveSteering
+                    | WritePlace::ReceiveSpread
+                    | WritePlace::FlowSteering
             )
         )
 }

@@ -211,6 +211,7 @@ pub(crate) fn shown(intent: &Intent) -> String {
 /// Makes one change: looked up anew, written, read back.
 fn change(lookup: &Lookup<'_>, intent: &Intent, opened: &BTreeSet<&str>) -> Came {
     let kernel = lookup.kernel;
+    let to = lookup.meant(&intent.place, &intent.to);
     let spot = match lookup.one(intent.device.as_ref(), &intent.place, &intent.part) {
         Ok(spot) => spot,
         Err(Absent::Place) if went_with_channels(intent, opened) => {
@@ -224,16 +225,16 @@ fn change(lookup: &Lookup<'_>, intent: &Intent, opened: &BTreeSet<&str>) -> Came
         Ok(now) => now,
         Err(why) => return Came::none(unread(&spot, &why), path, None),
     };
-    if spot.is(intent.form, &intent.to, &now) {
+    if spot.is(intent.form, &to, &now) {
         return Came::none(Outcome::Equal, path, Some(now));
     }
     if is_managed(kernel, &spot) {
         return Came::none(Outcome::Managed, path, Some(now));
     }
-    let Some(bytes) = spot.spell(intent.form, &intent.to, &now) else {
+    let Some(bytes) = spot.spell(intent.form, &to, &now) else {
         return Came::none(classify::refused(&spot, Errno::INVAL), path, Some(now));
     };
-    let (written, note) = write(kernel, &spot, &bytes, &intent.to);
+    let (written, note) = write(kernel, &spot, &bytes, &to);
     if witness::opens_again(&intent.place) || !intent.witnesses.is_empty() {
         lookup.forget();
     }
@@ -244,7 +245,7 @@ fn change(lookup: &Lookup<'_>, intent: &Intent, opened: &BTreeSet<&str>) -> Came
             Outcome::Refused { errno: errno::name(errno) }
         }
         (Err(errno), _) => classify::refused(&spot, errno),
-        (Ok(()), Ok(after)) => classify::taken(&spot, intent.form, &intent.to, &now, after),
+        (Ok(()), Ok(after)) => classify::taken(&spot, intent.form, &to, &now, after),
         (Ok(()), Err(Why::Absent)) => Outcome::Lost,
         (Ok(()), Err(why)) => unread(&spot, why),
     };

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use journal::Raw;
-use machine::{Fact, Why};
+use machine::{Fact, ReceiveSpread, Why};
 use rustix::io::Errno;
 use setting::{Ethtool, Form, canonical, opposite, same_value};
 use units::CpuSet;
@@ -253,18 +253,17 @@ fn switch(to: &str, now: &str) -> Option<&'static str> {
     }
 }
 
-/// `40,41-43`: numbers of interrupts.
+/// `40,41-43` or `40 41`: numbers of interrupts.
 fn numbers(list: &str) -> Option<BTreeSet<u32>> {
-    Some(CpuSet::from_list(list).ok()?.iter().map(|number| number.0).collect())
+    let list = list.split_whitespace().collect::<Vec<_>>().join(",");
+    Some(CpuSet::from_list(&list).ok()?.iter().map(|number| number.0).collect())
 }
 
 /// How many queues a table spreads over evenly: `0 1 2 0 1 2` over 3.
 fn spread(table: &Raw) -> Option<u32> {
-    let queues: Vec<u32> =
-        table.trimmed().split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
-    let count = queues.iter().max()?.checked_add(1)?;
-    let is_even = (0..count).cycle().zip(&queues).all(|(even, queue)| even == *queue);
-    is_even.then_some(count)
+    let words = table.trimmed().split_whitespace();
+    let table = words.map(|word| word.parse().ok()).collect::<Option<Vec<u32>>>()?;
+    ReceiveSpread { queues: None, table }.even_over()
 }
 
 fn control(kernel: &dyn Kernel, path: &str) -> Result<Control, Errno> {
@@ -331,8 +330,14 @@ mod tests {
 
     #[test]
     fn an_even_table_is_a_number() {
-        for (table, count) in [("0 1 2 0 1", Some(3)), ("0 0", Some(1)), ("0 2", None), ("", None)]
-        {
+        for (table, count) in [
+            ("0 1 2 0 1", Some(3)),
+            ("1 0 0 1", Some(2)),
+            ("0 0 0 1", None),
+            ("0 0", Some(1)),
+            ("0 2", None),
+            ("", None),
+        ] {
             assert_eq!(spread(&Raw::text(table)), count, "{table}");
         }
     }

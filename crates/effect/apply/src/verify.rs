@@ -200,7 +200,8 @@ fn standing(lookup: &Lookup<'_>, entry: &Entry) -> (String, Standing) {
         Err(why) => return (path, Standing::Unknown { why }),
     };
     let after = receipt.and_then(|receipt| receipt.after.as_ref());
-    let is_same = spot.is(intent.form, &intent.to, &now)
+    let to = lookup.meant(&intent.place, &intent.to);
+    let is_same = spot.is(intent.form, &to, &now)
         || after.is_some_and(|after| spot.same(intent.form, after, &now));
     if is_same {
         return (path, effective(lookup, &spot, &now));

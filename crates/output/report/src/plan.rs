@@ -193,12 +193,22 @@ fn from(value: &Fact<String>) -> String {
 fn to(planned: &Planned) -> String {
     match (&planned.place, planned.to.as_str()) {
         (_, "") => "none".to_owned(),
-        (Place::BannedInterrupts, list) => {
-            let count = list.split_whitespace().count();
-            format!("irqbalance leaves {} alone", text::count(count, "interrupt"))
-        }
+        (Place::BannedInterrupts, list) => left_alone(list),
         (Place::IdleLatency, us) => format!("at most {us} us to wake"),
         (_, value) => short(value),
+    }
+}
+
+/// Interrupts by number are counted; functions stand for the queues that they will have.
+fn left_alone(list: &str) -> String {
+    let (functions, numbers): (Vec<&str>, Vec<&str>) =
+        list.split_whitespace().partition(|word| word.contains(':'));
+    let counted = text::count(numbers.len(), "interrupt");
+    let queues = format!("the queues of {}", functions.join(" and "));
+    match (numbers.is_empty(), functions.is_empty()) {
+        (true, false) => format!("irqbalance leaves {queues} alone"),
+        (false, false) => format!("irqbalance leaves {counted} and {queues} alone"),
+        _ => format!("irqbalance leaves {counted} alone"),
     }
 }
 

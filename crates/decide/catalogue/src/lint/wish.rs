@@ -34,7 +34,8 @@ pub(super) fn check(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>
 fn check_meanings(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
     for (at, meaning) in setting.values.iter().enumerate() {
         let value = &meaning.value;
-        if meaning.means.trim().is_empty() {
+        let says_itself = ["on", "off"].contains(&value.as_str());
+        if meaning.means.trim().is_empty() && !says_itself {
             let what = format!("value `{value}` has no meaning");
             out.push(origin.complain("values", what, "say in plain words what it means"));
         }

@@ -57,11 +57,17 @@ const HELPERS: &[(&str, &str)] = &[
     ),
     (
         "ban",
-        "# ban NUMBERS: starts irqbalance anew as it runs now, without these interrupts\n\
+        "# ban INTERRUPTS: starts irqbalance anew as it runs now, without these; a function stands for\n\
+         # all of its own\n\
          ban() {\n\
          \x20   pid=$(pidof -s irqbalance) || fail 'irqbalance does not run'\n\
          \x20   line=$(tr '\\0' ' ' < \"/proc/$pid/cmdline\")\n\
-         \x20   for number in $1; do line=\"$line --banirq=$number\"; done\n\
+         \x20   for word in $1; do\n\
+         \x20       case \"$word\" in\n\
+         \x20           *:*) word=$(ls \"$ROOT/sys/bus/pci/devices/$word/msi_irqs\") ;;\n\
+         \x20       esac\n\
+         \x20       for number in $word; do line=\"$line --banirq=$number\"; done\n\
+         \x20   done\n\
          \x20   mkdir -p /run/systemd/system/irqbalance.service.d\n\
          \x20   printf '[Service]\\nExecStart=\\nExecStart=%s\\n' \"$line\" \\\n\
          \x20       > /run/systemd/system/irqbalance.service.d/nearside.conf\n\
