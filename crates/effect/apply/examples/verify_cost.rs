@@ -60,7 +60,8 @@ fn collect(folder: &Path, files: &mut Vec<String>, depth: u32) {
 fn fill(journal: &mut Journal, paths: &[&String]) -> Result<(), Box<dyn std::error::Error>> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
     let text = String::new;
-    let begin = Begin { transaction: 0, boot, at: text(), version: text(), why: text() };
+    let begin =
+        Begin { transaction: 0, boot, at: text(), version: text(), why: text(), guard: None };
     let transaction = journal.begin(begin)?;
     for (index, path) in paths.iter().enumerate() {
         let before = Raw::new(fs::read(path.as_str())?);

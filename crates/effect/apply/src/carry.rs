@@ -93,6 +93,7 @@ fn intend(
         at: options.at.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         why: options.why.clone(),
+        guard: options.guard.clone(),
     };
     let transaction = journal.begin(begin)?;
     for (index, intent) in intents.iter().enumerate() {

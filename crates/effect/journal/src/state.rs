@@ -16,6 +16,9 @@ pub struct Transaction {
     pub is_ready: bool,
     /// How it ended; none where the process died.
     pub end: Option<End>,
+    /// When it is taken back unless it is confirmed, in seconds since its boot began; none where
+    /// that is not told.
+    pub due: Option<u64>,
     /// Whether a person confirmed it.
     pub is_confirmed: bool,
     /// What was being undone when the process died.
@@ -103,6 +106,7 @@ impl Fold {
                 self.entry(transaction, index)?.receipt = Some(receipt);
             }
             Record::End { transaction, how } => self.transaction(transaction)?.end = Some(how),
+            Record::Due { transaction, at } => self.transaction(transaction)?.due = Some(at),
             Record::Confirm { transaction } => {
                 self.transaction(transaction)?.is_confirmed = true;
             }
@@ -135,6 +139,7 @@ impl Fold {
             entries: Vec::new(),
             is_ready: false,
             end: None,
+            due: None,
             is_confirmed: false,
             undoing: None,
         });

@@ -30,6 +30,7 @@ fn head(why: &str) -> Begin {
         at: "2026-01-01T00:00:00Z".to_owned(),
         version: "0.1.0".to_owned(),
         why: why.to_owned(),
+        guard: None,
     }
 }
 

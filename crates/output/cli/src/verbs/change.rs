@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use apply::ApplyError;
+use apply::{ApplyError, Unconfirmed};
 use journal::{Journal, JournalError, Wait};
 use root::LiveRoot;
 
@@ -62,13 +62,21 @@ pub(crate) fn command() -> String {
     std::iter::once("nearside".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
+/// How long a transaction waits still, as part of a sentence.
+pub(crate) fn waits(unconfirmed: Unconfirmed) -> String {
+    match unconfirmed.left_s {
+        Some(left) => format!("waits for its confirmation, {left} s left"),
+        None => "waits for its confirmation".to_owned(),
+    }
+}
+
 impl From<ApplyError> for Expected {
     fn from(error: ApplyError) -> Self {
         let (what, help) = (error.to_string(), error.help().to_owned());
         match error {
             ApplyError::LeftBehind(_) => Self::Stuck { what, help },
             ApplyError::TakenBack(_) | ApplyError::Untold(_) => Self::Undone { what, help },
-            ApplyError::NoTransaction(_) => Self::Usage { what, help },
+            ApplyError::NoTransaction(_) | ApplyError::SeveralWait(_) => Self::Usage { what, help },
             _ => Self::Precondition { what, help },
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nearside verify`: whether what was applied still holds.
 
-use apply::Verified;
+use apply::{Verified, take_back};
 use journal::Journal;
 use report::change::Lines;
 
@@ -21,6 +21,11 @@ pub(crate) fn run(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
 fn once(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
     let kernel = change::kernel(common)?;
     let transactions = Journal::look(&change::path(&asked.changing))?;
+    for waiting in apply::waiting(&kernel, &transactions, take_back::now_s())? {
+        let id = waiting.transaction;
+        let waits = change::waits(waiting);
+        terminal::hint(&format!("transaction {id} {waits}:  nearside apply --confirm {id}"));
+    }
     let verified = apply::verify(&kernel, &transactions)?;
     if common.json {
         terminal::document(&report::json::verification(&verified))?;
