@@ -28,7 +28,7 @@ const WALKS: [Walk; 13] = [
         name: "a-second-to-confirm-comes-back",
         script: "nearside apply --set somaxconn=5000 --confirm-within 1s; echo rc $?\n\
                  wait_for 4096 && echo is back",
-        says: &["rc 0", "nearside apply --journal", "is back"],
+        says: &["rc 0", "nearside apply --confirm 1 --journal $J", "is back"],
         never: &[],
     },
     Walk {
@@ -37,10 +37,9 @@ const WALKS: [Walk; 13] = [
                  nearside apply --confirm; echo rc $?; nearside verify; nearside apply --confirm; echo rc $?",
         says: &[
             "1 value, waits for its confirmation, ",
-            "The one value holds. Transaction 1 waits for its confirmation, ",
-            "nearside apply --journal $J --confirm 1",
+            "The one value holds.\ntransaction 1 waits for its confirmation, ",
+            "nearside apply --confirm 1 --journal $J",
             "Transaction 1 is confirmed with ",
-            "The one value holds.\n",
             "nothing waits for a confirmation",
             "rc 4",
         ],
@@ -51,9 +50,9 @@ const WALKS: [Walk; 13] = [
         script: "nearside apply --set somaxconn=5000; nearside revert --transaction 9; echo rc $?",
         says: &[
             "nearside verify --journal $J\n",
-            "nearside revert --journal $J --transaction 1\n",
+            "nearside revert --transaction 1 --journal $J\n",
             "the journal has no transaction 9",
-            "`nearside revert --journal $J --list`",
+            "`nearside revert --list --journal $J`",
             "rc 2",
         ],
         never: &[],
@@ -67,7 +66,7 @@ const WALKS: [Walk; 13] = [
             "Transaction 1 was cut short. The one value holds.",
             "rc 3",
             "\"cut_short\": [\n    1",
-            "nearside revert --journal $J --transaction 1",
+            "nearside revert --transaction 1 --journal $J",
             "transaction 1 was cut short and is not undone",
             "rc 4",
             "1 value taken back, byte for byte.",

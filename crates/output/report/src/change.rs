@@ -254,19 +254,13 @@ pub fn verified(found: &Found<'_>, lines: Lines, style: &Style) -> String {
         (many, 1) => Some(format!("1 of {many} values is not as set.")),
         (many, off) => Some(format!("{off} of {many} values are not as set.")),
     });
-    said.extend(
-        found
-            .waiting
-            .iter()
-            .map(|each| format!("Transaction {} {}.", each.transaction, waits(each))),
-    );
     let summary = said.join(" ");
     let is_notable = |each: &&Verified| lines == Lines::All || each.standing != Standing::AsSet;
     draw(&summary, found.values.iter().filter(is_notable).map(verified_row).collect(), style)
 }
 
 /// How long a transaction waits still, as part of a sentence.
-fn waits(unconfirmed: &Unconfirmed) -> String {
+pub fn waits(unconfirmed: &Unconfirmed) -> String {
     match unconfirmed.left_s {
         Some(left) => format!("waits for its confirmation, {left} s left"),
         None => "waits for its confirmation".to_owned(),

@@ -51,7 +51,7 @@ fn tell(found: &Found<'_>) {
         terminal::hint(&format!("take it back:  nearside revert --transaction {id}"));
     }
     for waiting in found.waiting {
-        let id = waiting.transaction;
-        terminal::hint(&format!("keep it:  nearside apply --confirm {id}"));
+        let (id, waits) = (waiting.transaction, report::change::waits(waiting));
+        terminal::hint(&format!("transaction {id} {waits}:  nearside apply --confirm {id}"));
     }
 }
