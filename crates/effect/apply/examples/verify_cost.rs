@@ -65,7 +65,7 @@ fn fill(journal: &mut Journal, paths: &[&String], files: usize) -> Result<(), Bo
         version: text(),
         why: text(),
         network: None,
-        confirm_by: None,
+        guard: None,
     };
     let transaction = journal.begin(begin)?;
     let mut found: Vec<Raw> = Vec::new();

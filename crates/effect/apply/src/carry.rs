@@ -101,7 +101,7 @@ fn intend(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         why: options.why.clone(),
         network,
-        confirm_by: options.confirm_by.clone(),
+        guard: options.guard.clone(),
     };
     let transaction = journal.begin(begin)?;
     for (index, intent) in intents.iter().enumerate() {

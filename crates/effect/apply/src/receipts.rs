@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use journal::Guard;
 use setting::{Outcome, Planned, Undone};
 
 /// What to do when a change fails.
@@ -25,9 +26,8 @@ pub struct Options {
     pub at: String,
     /// Why: the command as typed.
     pub why: String,
-    /// When it is taken back unless somebody confirms it, as the journal is to hold it (RFC 3339);
-    /// none where it stays. The caller starts what takes it back.
-    pub confirm_by: Option<String>,
+    /// What takes it back unless it is confirmed.
+    pub guard: Option<Guard>,
     /// Turns true when the person wants it to end: it is all taken back then.
     pub stop: Arc<AtomicBool>,
 }

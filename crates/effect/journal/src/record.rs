@@ -51,6 +51,13 @@ pub enum Record {
         /// How it ended.
         how: End,
     },
+    /// What guards the transaction takes it back then, unless it is confirmed before.
+    Due {
+        /// Transaction.
+        transaction: u64,
+        /// Seconds since this boot began, time asleep included (`CLOCK_BOOTTIME`).
+        at: u64,
+    },
     /// A person confirmed it in time.
     Confirm {
         /// Transaction.
@@ -103,9 +110,18 @@ pub struct Begin {
     /// `net:[4026531840]`. None where that is not told, and before minor version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
-    /// When it is taken back unless somebody confirms it (RFC 3339); none where it stays by itself.
+    /// What takes it back by itself; none where nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confirm_by: Option<String>,
+    pub guard: Option<Guard>,
+}
+
+/// What takes a transaction back by itself unless a person confirms it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guard {
+    /// What it knows the transaction by: no other one has it, in any journal.
+    pub token: String,
+    /// Seconds that a person has, from the end of the transaction.
+    pub seconds: u64,
 }
 
 /// A change that is going to be made.

@@ -31,7 +31,7 @@ fn head(why: &str) -> Begin {
         version: "0.1.0".to_owned(),
         why: why.to_owned(),
         network: None,
-        confirm_by: None,
+        guard: None,
     }
 }
 

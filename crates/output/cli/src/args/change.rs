@@ -117,9 +117,9 @@ pub(crate) struct Apply {
     #[arg(long, value_name = "TIME", value_parser = period)]
     pub(crate) confirm_within: Option<Duration>,
 
-    /// Confirm the newest transaction: it stays
-    #[arg(long, hide_short_help = true, conflicts_with_all = ["dry_run", "confirm_within", "goal", "set", "profile", "only"])]
-    pub(crate) confirm: bool,
+    /// Confirm the transaction that waits for it: it stays
+    #[arg(long, value_name = "N", num_args = 0..=1, hide_short_help = true, conflicts_with_all = ["dry_run", "confirm_within", "goal", "set", "profile", "only"])]
+    pub(crate) confirm: Option<Option<u64>>,
 
     /// Refuse where the machine is not the one that `persist` was called on
     #[arg(long, hide = true)]
@@ -164,9 +164,9 @@ pub(crate) struct Revert {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Wait so long, and take it back unless it was confirmed
-    #[arg(long, value_name = "TIME", value_parser = time, hide = true, requires = "transaction")]
-    pub(crate) unless_confirmed: Option<Duration>,
+    /// Wait for the transaction with this token, and take it back unless it is confirmed in time
+    #[arg(long, value_name = "TOKEN", hide = true, conflicts_with_all = ["choice", "dry_run", "list"])]
+    pub(crate) unless_confirmed: Option<String>,
 
     /// Values too that are as before already
     #[arg(long, short)]

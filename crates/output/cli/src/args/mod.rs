@@ -385,6 +385,18 @@ pub(crate) fn parse() -> Result<Arguments, clap::Error> {
     Arguments::try_parse()
 }
 
+impl Arguments {
+    /// Whether the verb may have changed something when it fails.
+    pub(crate) fn may_change(&self) -> bool {
+        match &self.verb {
+            Some(Verb::Apply(apply)) => !apply.dry_run,
+            Some(Verb::Revert(revert)) => !revert.dry_run && !revert.list,
+            Some(Verb::Persist(persist)) => !persist.dry_run,
+            _ => false,
+        }
+    }
+}
+
 /// The verb that was typed, as far as one can be told from words that do not parse.
 pub(crate) fn typed_verb() -> Option<String> {
     let command = <Arguments as clap::CommandFactory>::command();

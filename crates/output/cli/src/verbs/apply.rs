@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use apply::take_back::{self, TakeBack};
 use apply::{Ending, OnFailure, Options, Receipts};
-use journal::{Journal, Record};
+use journal::{End, Guard, Journal, Record};
 use report::change::{LeftOut, Lines};
+use root::LiveRoot;
 use setting::Plan;
 
 use crate::args::{Apply, Common};
@@ -16,10 +17,10 @@ use crate::verbs::{change, persist, plan};
 use crate::{stop, terminal, typed};
 
 pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
-    if asked.confirm {
-        return confirm(asked);
-    }
     let kernel = change::kernel(common)?;
+    if let Some(transaction) = asked.confirm {
+        return confirm(&kernel, asked, transaction);
+    }
     let made = plan::make(common, &asked.wishes)?;
     if asked.persisted {
         persist::check_machine(&made.machine)?;
@@ -35,24 +36,15 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
         change::demand_root("apply")?;
     }
     tell_drops(&made, asked);
-    let mut journal = change::journal(&asked.changing)?;
-    let after = asked.confirm_within.filter(|_| !made.plan.changes.is_empty());
-    let guard = after.map(|after| guard(&journal, asked, after)).transpose()?;
-    let options = Options {
-        on_failure: if asked.keep_going { OnFailure::KeepGoing } else { OnFailure::Undo },
-        at: change::now(),
-        why: change::command(),
-        confirm_by: after.map(change::later),
-        stop: stop::on_signals()?,
-    };
-    let came = apply::apply(&kernel, &mut journal, &made.plan, &options)?;
-    drop(journal);
-    show(common, asked, &made, &came)?;
-    if let Some((guard, after)) = guard.zip(after) {
-        match came.transaction.filter(|_| came.ending == Ending::Done) {
-            Some(_) => terminal::hint(&confirm_hint(after)),
-            None => guard.call_off(),
+    let came = carry_out(&kernel, asked, &made.plan)?;
+    if let Err(error) = show(common, asked, &made, &came) {
+        terminal::hint(ending(&came));
+        next_steps(&came);
+        if came.ending == Ending::Done {
+            return Err(error);
         }
+        terminal::hint(&format!("nearside: {error}"));
+        return Ok(ended(&came, &made));
     }
     if !common.json {
         tell_left(&made.plan, asked);
@@ -89,33 +81,75 @@ fn tell_drops(made: &Made, asked: &Apply) {
     }
 }
 
-/// Starts what takes the transaction back unless it is confirmed.
-fn guard(journal: &Journal, asked: &Apply, after: Duration) -> Result<TakeBack, Expected> {
-    let path = change::path(&asked.changing);
-    take_back::start(&path, journal.next_transaction(), after).map_err(|error| {
-        let help = "without it nothing is changed; leave --confirm-within out to go without";
-        Expected::precondition(format!("cannot start what would take it back: {error}"), help)
-    })
+/// Carries it out. Whoever is to confirm it is told before anything else.
+fn carry_out(kernel: &LiveRoot, asked: &Apply, plan: &Plan) -> Result<Receipts, Expected> {
+    let mut journal = change::journal(&asked.changing)?;
+    let within = asked.confirm_within.filter(|_| !plan.changes.is_empty());
+    let guard = within.map(|within| Guarded::start(asked, within)).transpose()?;
+    let options = Options {
+        on_failure: if asked.keep_going { OnFailure::KeepGoing } else { OnFailure::Undo },
+        at: change::now(),
+        why: change::command(),
+        guard: guard.as_ref().map(Guarded::journaled),
+        stop: stop::on_signals()?,
+    };
+    let came = apply::apply(kernel, &mut journal, plan, &options);
+    if let Some(guard) = guard {
+        guard.leave_where_needed(&mut journal)?;
+    }
+    Ok(came?)
 }
 
-/// What a person has to do, and by when.
-fn confirm_hint(after: Duration) -> String {
-    let seconds = after.as_secs();
-    format!("confirm within {seconds} s, or all is taken back:  nearside apply --confirm")
+/// What takes a transaction back unless it is confirmed, and the time that a person has.
+struct Guarded {
+    take_back: TakeBack,
+    within: Duration,
 }
 
-/// Confirms the newest transaction that waits for it, so that it is not taken back by itself.
-fn confirm(asked: &Apply) -> Result<Ended, Expected> {
+impl Guarded {
+    fn start(asked: &Apply, within: Duration) -> Result<Self, Expected> {
+        let take_back = take_back::start(&change::path(&asked.changing)).map_err(|error| {
+            let help = "without it nothing is changed; leave --confirm-within out to go without";
+            Expected::precondition(format!("cannot start what would take it back: {error}"), help)
+        })?;
+        Ok(Self { take_back, within })
+    }
+
+    fn journaled(&self) -> Guard {
+        let token = self.take_back.token().to_owned();
+        Guard { token, seconds: self.within.as_secs() }
+    }
+
+    /// Where its transaction was begun and something of it is left, it waits on; else it is called
+    /// off. The time that a person has begins here, when all is done.
+    fn leave_where_needed(self, journal: &mut Journal) -> Result<(), Expected> {
+        let own = apply::guarded_by(journal.transactions(), self.take_back.token());
+        let Some(own) = own.filter(|own| !own.is_settled()) else { return Ok(()) };
+        let (transaction, end) = (own.begin.transaction, own.end);
+        self.take_back.leave();
+        if end != Some(End::Done) {
+            terminal::hint("what is left of it is taken back by itself once more");
+            return Ok(());
+        }
+        let seconds = self.within.as_secs();
+        let at = take_back::now_s().saturating_add(seconds);
+        // Where this cannot be told it counts by itself, from the end of this process.
+        let told = journal.append(Record::Due { transaction, at }).and_then(|()| journal.sync());
+        terminal::hint(&format!(
+            "confirm within {seconds} s, or all is taken back:  nearside apply --confirm {transaction}"
+        ));
+        Ok(told?)
+    }
+}
+
+/// Confirms what waits for it, so that it is not taken back by itself.
+fn confirm(kernel: &LiveRoot, asked: &Apply, transaction: Option<u64>) -> Result<Ended, Expected> {
     change::demand_root("apply --confirm")?;
     let mut journal = change::journal(&asked.changing)?;
-    let waiting = journal.transactions().iter().rfind(|each| each.awaits_until().is_some());
-    let Some(transaction) = waiting.map(|waiting| waiting.begin.transaction) else {
-        let help = "`nearside revert --list` shows what is applied";
-        return Err(Expected::precondition("no transaction waits to be confirmed", help));
-    };
-    journal.append(Record::Confirm { transaction })?;
-    journal.sync()?;
-    terminal::answer(&format!("Transaction {transaction} is confirmed and stays.\n"))?;
+    let confirmed = apply::confirm(kernel, &mut journal, transaction, take_back::now_s())?;
+    let left = confirmed.left_s.map_or_else(String::new, |left| format!(" with {left} s left"));
+    let id = confirmed.transaction;
+    terminal::answer(&format!("Transaction {id} is confirmed{left} and stays.\n"))?;
     Ok(Ended::Well)
 }
 
@@ -137,6 +171,17 @@ fn tell_left(plan: &Plan, asked: &Apply) {
         0 => {}
         1 => terminal::hint(&format!("1 is left to others:  nearside plan{wishes}")),
         many => terminal::hint(&format!("{many} are left to others:  nearside plan{wishes}")),
+    }
+}
+
+/// How it ended, for whom the answer does not reach.
+fn ending(came: &Receipts) -> &'static str {
+    match came.ending {
+        Ending::Done if came.transaction.is_none() => "nothing had to be changed",
+        Ending::Done => "the change was made",
+        _ if came.is_interrupted => "interrupted",
+        Ending::Undone => "a change failed, and all of it was taken back",
+        Ending::Stuck => "a change failed, and so did taking it back",
     }
 }
 

@@ -4,6 +4,7 @@
 use apply::{Force, Reverted, Selection, take_back};
 use journal::{Journal, Transaction};
 use report::change::Lines;
+use root::LiveRoot;
 
 use crate::args::{Common, Revert};
 use crate::expected::{Ended, Expected};
@@ -11,13 +12,9 @@ use crate::terminal;
 use crate::verbs::change;
 
 pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
-    if let Some(after) = asked.unless_confirmed {
-        // Whoever started it holds the journal, and waits for its word.
-        take_back::wait(after)?;
-    }
     let kernel = change::kernel(common)?;
     if asked.list {
-        return list(common, &Journal::look(&change::path(&asked.changing))?);
+        return list(common, &kernel, &Journal::look(&change::path(&asked.changing))?);
     }
     if asked.dry_run {
         let transactions = Journal::look(&change::path(&asked.changing))?;
@@ -26,20 +23,27 @@ pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
         return Ok(Ended::Well);
     }
     change::demand_root("revert")?;
-    let mut journal = change::journal(&asked.changing)?;
-    if asked.unless_confirmed.is_some() && is_confirmed(&journal, asked.transaction) {
-        return Ok(Ended::Well);
-    }
+    let (mut journal, selection) = match &asked.unless_confirmed {
+        None => (change::journal(&asked.changing)?, selection(asked)),
+        Some(token) => match unconfirmed(asked, token)? {
+            Some((journal, transaction)) => (journal, Selection::Transaction(transaction)),
+            None => return Ok(Ended::Well),
+        },
+    };
     let force = if asked.force { Force::Overwrite } else { Force::Respect };
-    let reverted = apply::revert(&kernel, &mut journal, &selection(asked), force)?;
-    if common.json {
-        terminal::document(&report::json::reverts(&reverted))?;
-    } else {
-        let lines = if asked.verbose { Lines::All } else { Lines::Notable };
-        let style = terminal::style(common.color);
-        terminal::answer(&report::change::reverted(&reverted, lines, &style))?;
-    }
+    let reverted = apply::revert(&kernel, &mut journal, &selection, force)?;
+    show(common, asked, &reverted).inspect_err(|_| {
+        terminal::hint("it was carried out; what is left to take back:  nearside revert --list");
+    })?;
     Ok(ended(&reverted))
+}
+
+fn show(common: &Common, asked: &Revert, reverted: &[Reverted]) -> Result<(), Expected> {
+    if common.json {
+        return terminal::document(&report::json::reverts(reverted));
+    }
+    let lines = if asked.verbose { Lines::All } else { Lines::Notable };
+    terminal::answer(&report::change::reverted(reverted, lines, &terminal::style(common.color)))
 }
 
 fn selection(asked: &Revert) -> Selection {
@@ -49,10 +53,20 @@ fn selection(asked: &Revert) -> Selection {
     transaction.or(setting).or(device).unwrap_or(Selection::All)
 }
 
-/// Whether there is nothing to take back any more: it was confirmed, or undone already.
-fn is_confirmed(journal: &Journal, transaction: Option<u64>) -> bool {
-    let known = transaction.and_then(|id| journal.transaction(id));
-    known.is_none_or(|transaction| transaction.is_confirmed)
+/// Waits until the transaction with a token was to be confirmed; gives it where it was not.
+///
+/// The apply holds the journal until it has ended. One that was cut short is taken back at once.
+fn unconfirmed(asked: &Revert, token: &str) -> Result<Option<(Journal, u64)>, Expected> {
+    take_back::ready()?;
+    let journal = change::journal(&asked.changing)?;
+    let Some(own) = apply::guarded_by(journal.transactions(), token) else { return Ok(None) };
+    let due = apply::due_s(own, take_back::now_s());
+    drop(journal);
+    take_back::wait_until(due);
+    let journal = change::journal(&asked.changing)?;
+    let own = apply::guarded_by(journal.transactions(), token);
+    let left = own.filter(|own| !own.is_confirmed).map(|own| own.begin.transaction);
+    Ok(left.map(|transaction| (journal, transaction)))
 }
 
 fn ended(reverted: &[Reverted]) -> Ended {
@@ -68,11 +82,16 @@ fn ended(reverted: &[Reverted]) -> Ended {
 }
 
 /// The transactions that can be taken back, newest first.
-fn list(common: &Common, transactions: &[Transaction]) -> Result<Ended, Expected> {
+fn list(
+    common: &Common,
+    kernel: &LiveRoot,
+    transactions: &[Transaction],
+) -> Result<Ended, Expected> {
+    let waiting = apply::waiting(kernel, transactions, take_back::now_s())?;
     if common.json {
-        terminal::document(&report::json::transactions(transactions))?;
+        terminal::document(&report::json::transactions(transactions, &waiting))?;
     } else {
-        terminal::answer(&report::change::listed(transactions))?;
+        terminal::answer(&report::change::listed(transactions, &waiting))?;
     }
     Ok(Ended::Well)
 }
