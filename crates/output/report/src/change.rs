@@ -35,18 +35,35 @@ pub fn receipts(came: &Receipts, lines: Lines, style: &Style) -> String {
     draw(&receipts_summary(came), shown.map(receipt_row).collect(), style)
 }
 
+/// Whether the kernel was asked to take it: what is not there, is placed by the kernel or may not be
+/// read was not.
+fn is_tried(outcome: &Outcome) -> bool {
+    !matches!(
+        outcome,
+        Outcome::Equal | Outcome::Managed | Outcome::Unsupported { .. } | Outcome::Denied { .. }
+    )
+}
+
 fn receipts_summary(came: &Receipts) -> String {
     let equal = came.receipts.iter().filter(|each| each.outcome == Outcome::Equal).count();
-    let written = came.receipts.len() - equal;
+    let written = came.receipts.iter().filter(|each| is_tried(&each.outcome)).count();
+    let unwritten = came.receipts.len() - equal - written;
     let so_before = match equal {
         0 => String::new(),
         many => format!("; {} so before", was(many)),
     };
     match (came.ending, came.transaction) {
-        (Ending::Done, None) if written == 0 => "Nothing to change: all is as wanted.".to_owned(),
+        (Ending::Done, None) if written + unwritten == 0 => {
+            "Nothing to change: all is as wanted.".to_owned()
+        }
         (Ending::Done, None) => "Nothing was written.".to_owned(),
         (Ending::Done, Some(id)) => {
-            format!("Transaction {id}: {} tried{so_before}.", text::count(written, "write"))
+            let refused = match unwritten {
+                0 => String::new(),
+                many => format!("; {many} cannot be written"),
+            };
+            let tried = text::count(written, "write");
+            format!("Transaction {id}: {tried} tried{refused}{so_before}.")
         }
         (Ending::Undone, None) => "Nothing was written: a change cannot be made.".to_owned(),
         (Ending::Undone, Some(id)) => {

@@ -104,6 +104,8 @@ pub struct Value {
     pub found: Option<String>,
     /// The service that writes it, where one is known to; null otherwise.
     pub by: Option<String>,
+    /// Why it is unknown; null where it is not.
+    pub why: Option<String>,
 }
 
 /// What came of a plan.
@@ -194,6 +196,10 @@ fn value(each: &apply::Verified) -> Value {
         Standing::Missing => ("missing", None, None),
         Standing::Unknown { .. } => ("unknown", None, None),
     };
+    let why = match &each.standing {
+        Standing::Unknown { why } => Some(why.to_string()),
+        _ => None,
+    };
     Value {
         transaction: each.transaction,
         setting: each.setting.clone(),
@@ -203,5 +209,6 @@ fn value(each: &apply::Verified) -> Value {
         standing: standing.to_owned(),
         found: found.map(|found| found.trim().to_owned()),
         by: by.cloned(),
+        why,
     }
 }
