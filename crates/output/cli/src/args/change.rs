@@ -32,6 +32,8 @@ pub(crate) struct Wishes {
     pub(crate) only: Vec<String>,
 
     /// Only these devices
+    ///
+    /// By name, function, or by what they are: serial:NUMBER, nic:FUNCTION, mac:ADDRESS.
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     pub(crate) device: Vec<String>,
 
@@ -183,8 +185,8 @@ pub(crate) struct Revert {
                         verify --watch 30s"
 )]
 pub(crate) struct Verify {
-    /// Look again and again, so often
-    #[arg(long, value_name = "TIME", value_parser = time, num_args = 0..=1, default_missing_value = "10s")]
+    /// Look again and again, so often: 1s at least; with --json a document a line
+    #[arg(long, value_name = "TIME", value_parser = pause, num_args = 0..=1, default_missing_value = "10s")]
     pub(crate) watch: Option<Duration>,
 
     /// Values too that hold
@@ -209,9 +211,19 @@ pub(crate) struct Persist {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
+    /// The journal that it is written down in, /var/lib/nearside/journal unless told otherwise
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) journal: Option<PathBuf>,
+
     /// Let it go, and leave nothing behind
     #[arg(long, conflicts_with_all = ["goal", "set", "profile", "only"])]
     pub(crate) remove: bool,
+}
+
+/// A time between two looks: without one, looking would be all that a CPU does.
+fn pause(text: &str) -> Result<Duration, String> {
+    let pause = time(text)?;
+    if pause.is_zero() { Err("look once a second at most: 1s".to_owned()) } else { Ok(pause) }
 }
 
 /// `90`, `90s`, `5m`, `1h`.
@@ -235,6 +247,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_may_have_changed_something_is_told_from_what_only_looks() {
+        use clap::Parser as _;
+
+        let may = |words: &[&str]| {
+            let all = [&["nearside"], words].concat();
+            crate::args::Arguments::try_parse_from(all).unwrap().may_change()
+        };
+        for words in [&["apply"][..], &["revert"], &["persist"], &["apply", "--confirm", "3"]] {
+            assert!(may(words), "{words:?}");
+        }
+        for words in
+            [&[][..], &["plan"], &["apply", "--dry-run"], &["revert", "--list"], &["verify"]]
+        {
+            assert!(!may(words), "{words:?}");
+        }
+    }
+
+    #[test]
     fn times_have_units_and_an_end() {
         for (text, seconds) in [("0", 0), ("90", 90), ("60s", 60), ("5m", 300), ("24h", 86_400)] {
             assert_eq!(time(text), Ok(Duration::from_secs(seconds)));
@@ -242,5 +272,7 @@ mod tests {
         for text in ["", "s", "-1", "1d", "25h", "99999999999999999999", "1.5s", "ä"] {
             assert!(time(text).is_err(), "{text}");
         }
+        assert!(pause("0s").is_err() && pause("0").is_err());
+        assert_eq!(pause("1s"), Ok(Duration::from_secs(1)));
     }
 }

@@ -27,7 +27,9 @@ fn once(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
         terminal::hint(&format!("transaction {id} {waits}:  nearside apply --confirm {id}"));
     }
     let verified = apply::verify(&kernel, &transactions)?;
-    if common.json {
+    if common.json && asked.watch.is_some() {
+        terminal::line(&report::json::verification(&verified))?;
+    } else if common.json {
         terminal::document(&report::json::verification(&verified))?;
     } else {
         let lines = if asked.verbose { Lines::All } else { Lines::Notable };
