@@ -69,7 +69,7 @@ fn what_has_no_end_or_no_beginning_is_not_read() {
     assert_eq!(std::fs::read(&there).unwrap(), b"mine");
     assert!(nearside(&[&svg[..], &["--force"]].concat()).status().unwrap().success());
     assert!(std::fs::read(&there).unwrap().starts_with(b"<svg"));
-    refused(&["verify", "--watch", "0s"], 2, "look once a second at most");
+    refused(&["verify", "--watch", "0s"], 2, "a period is at least 1s");
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(crate) fn exact(machine: &str, kernel: Kernel, goals: &[&str]) -> Result<(),
     let before = knobs(&mut guest)?;
     for (name, words) in wishes(goals) {
         let what = format!("{machine}/{kernel}/{name}");
-        let came = told(&mut guest, &format!("apply --keep-going {words}"), &[0, 3])?;
+        let came = told(&mut guest, &format!("apply --keep-going {words}"), &[0, 3, 4])?;
         let receipts = came["receipts"].as_array().cloned().unwrap_or_default();
         ours(&mut guest, "verify", &[0])?;
         let during = knobs(&mut guest)?;
@@ -61,7 +61,7 @@ fn agree(what: &str, receipts: &[Value], before: &Knobs, during: &Knobs) -> Resu
 
 /// A second apply: whatever was taken is told as such, and nothing is applied anew.
 fn again(guest: &mut Guest, what: &str, words: &str) -> Result<(), Failed> {
-    let came = told(guest, &format!("apply --keep-going {words}"), &[0, 3])?;
+    let came = told(guest, &format!("apply --keep-going {words}"), &[0, 3, 4])?;
     let receipts = came["receipts"].as_array().cloned().unwrap_or_default();
     let anew: Vec<String> = receipts
         .iter()

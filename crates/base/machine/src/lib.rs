@@ -53,7 +53,8 @@ pub use link::{Aspm, AspmStates, L1Substates, LimitedBy, Link, LinkSide};
 pub use memory::{Acpi, Dimm, Node, NodeKind};
 pub use near::Near;
 pub use net::{
-    Carries, Channels, Coalescing, Feature, Nic, NicKind, Pause, Rings, RxQueue, TxQueue,
+    Carries, Channels, Coalescing, Feature, Nic, NicKind, Pause, ReceiveSpread, Rings, RxQueue,
+    TxQueue,
 };
 pub use numbering::{Numbering, NumberingKind, Siblings};
 pub use package::Package;

@@ -25,8 +25,10 @@ pub use evidence::{Evidence, Part, Span};
 pub use finding::{Change, Confidence, Finding, FindingEffect, Severity};
 pub use guard::{is_guard, keeps_safe};
 pub use kernel_option::KernelOption;
-pub use observation::{Form, Observation, Observe, Scope, canonical, same_value, spelled};
-pub use place::{Device, DeviceKind, Ethtool, Place};
+pub use observation::{
+    Form, Observation, Observe, Scope, canonical, opposite, same_value, spelled,
+};
+pub use place::{Device, DeviceKind, Ethtool, Place, counterpart};
 pub use plan::{Left, LeftWhy, Plan, Planned};
 pub use receipt::{Outcome, Undone};
 pub use setting::{

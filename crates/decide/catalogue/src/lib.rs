@@ -21,6 +21,6 @@ mod entry;
 mod lint;
 mod sysctl;
 
-pub use catalogue::Catalogue;
+pub use catalogue::{Catalogue, nearest};
 pub use complaint::{Complaint, Complaints};
 pub use sysctl::file_of_sysctl;

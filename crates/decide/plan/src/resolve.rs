@@ -108,7 +108,7 @@ fn no(because: &str) -> Unmade {
 }
 
 /// What is written for an observed value.
-fn written(write: &Write, value: &str) -> Option<String> {
+pub(crate) fn written(write: &Write, value: &str) -> Option<String> {
     let value = match (write.values.is_empty(), write.values.get(value)) {
         (true, _) => value.to_owned(),
         (false, mapped) => mapped?.clone(),
@@ -123,14 +123,13 @@ fn writable(write: &Write) -> String {
     write.values.keys().map(|value| format!("{value:?}")).collect::<Vec<_>>().join(", ")
 }
 
-fn what(place: WritePlace) -> Option<Ethtool> {
+pub(crate) fn what(place: WritePlace) -> Option<Ethtool> {
     match place {
         WritePlace::Channels => Some(Ethtool::Channels),
         WritePlace::Rings => Some(Ethtool::Rings),
         WritePlace::Coalescing => Some(Ethtool::Coalescing),
         WritePlace::Features => Some(Ethtool::Features),
         WritePlace::Pause => Some(Ethtool::Pause),
-        WritePlace::ReceiveSpread => Some(Ethtool::ReceiveSpread),
         _ => None,
     }
 }
@@ -188,14 +187,15 @@ fn turbo(work: &Work<'_>, want: &Want<'_>) -> Planned {
     // In its passive mode the driver calls itself intel_cpufreq; the file is the same.
     let is_intel =
         policies.any(|policy| matches!(&*policy.driver, "intel_pstate" | "intel_cpufreq"));
-    let (path, inverted) = match is_intel {
-        true => ("/sys/devices/system/cpu/intel_pstate/no_turbo", true),
-        false => ("/sys/devices/system/cpu/cpufreq/boost", false),
+    let (path, form) = match is_intel {
+        true => ("/sys/devices/system/cpu/intel_pstate/no_turbo", Form::Opposite),
+        false => ("/sys/devices/system/cpu/cpufreq/boost", Form::Switch),
     };
-    let turned = |value: &str| if inverted == (value == "on") { "off" } else { "on" }.to_owned();
-    let from = want.from.clone().map(|from| turned(&from));
+    // What is seen says who turned it off; the file does not.
+    let word = |value: &str| if value == "on" { "on" } else { "off" }.to_owned();
+    let from = want.from.clone().map(|from| word(&from));
     let place = Place::File { path: path.to_owned() };
-    planned(want, None, place, Form::Switch, from, turned(&want.to))
+    planned(want, None, place, form, from, word(&want.to))
 }
 
 fn files(

@@ -28,6 +28,14 @@ pub enum ApplyError {
     /// There is no such transaction.
     #[error("the journal has no transaction {0}")]
     NoTransaction(u64),
+    /// The journal has no change of a setting or device.
+    #[error("the journal has no change of {asked:?}")]
+    NothingOf {
+        /// What was asked for.
+        asked: String,
+        /// What it has changes of.
+        known: Vec<String>,
+    },
     /// No transaction waits for a confirmation.
     #[error("nothing waits for a confirmation")]
     NothingWaits,
@@ -71,7 +79,9 @@ impl ApplyError {
             Self::AlreadyConfirmed(_) | Self::DoesNotWait(_) => {
                 "it stays; `nearside revert --list` shows what is applied"
             }
-            Self::NoTransaction(_) => "`nearside revert --dry-run` lists what there is",
+            Self::NoTransaction(_) | Self::NothingOf { .. } => {
+                "`nearside revert --list` lists what there is"
+            }
         }
     }
 }

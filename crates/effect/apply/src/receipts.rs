@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use journal::Guard;
-use setting::{Outcome, Planned};
+use setting::{Outcome, Planned, Undone};
 
 /// What to do when a change fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,6 +49,8 @@ pub struct Receipt {
     pub outcome: Outcome,
     /// What else a person should know, in a sentence.
     pub note: Option<String>,
+    /// What came of taking it back, where the whole transaction was.
+    pub undone: Option<Undone>,
 }
 
 impl Receipt {
@@ -62,6 +64,7 @@ impl Receipt {
             wanted: planned.to.clone(),
             outcome: Outcome::Equal,
             note: None,
+            undone: None,
         }
     }
 }

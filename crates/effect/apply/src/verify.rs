@@ -12,6 +12,7 @@ use units::CpuSet;
 use crate::Kernel;
 use crate::lookup::{Absent, Lookup, key};
 use crate::spot::Spot;
+use crate::undo::{is_elsewhere, is_of_network};
 
 /// How a change stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub enum Standing {
     },
     /// A reboot has reset it.
     Reset,
+    /// It belongs to another network namespace than this process, and cannot be seen from here.
+    Elsewhere,
     /// The device or the place is gone.
     Missing,
     /// It cannot be read.
@@ -136,7 +139,7 @@ pub fn verify(
     kernel: &dyn Kernel,
     transactions: &[Transaction],
 ) -> Result<Vec<Verified>, crate::ApplyError> {
-    let boot = crate::carry::boot(kernel)?;
+    let (boot, here) = (crate::carry::boot(kernel)?, crate::carry::network(kernel));
     let lookup = Lookup::new(kernel);
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut verified = Vec::new();
@@ -145,13 +148,20 @@ pub fn verify(
         for (index, entry) in transaction.entries.iter().enumerate() {
             let intent = &entry.intent;
             let holds = !entry.is_settled() && transaction.may_be_written(index) && was_set(entry);
-            let key = key(intent.device.as_ref(), &intent.place, &intent.part);
+            let mut key = key(intent.device.as_ref(), &intent.place, &intent.part);
+            if is_of_network(intent) {
+                key.extend(transaction.begin.network.as_deref());
+            }
             if !holds || !seen.insert(key) {
                 continue;
             }
+            let then = || intent.path.clone();
             let (path, standing) = match is_this_boot || intent.place.outlives_boot() {
+                false => (then(), Standing::Reset),
+                true if is_elsewhere(transaction, intent, here.as_deref()) => {
+                    (then(), Standing::Elsewhere)
+                }
                 true => standing(&lookup, entry),
-                false => (intent.path.clone(), Standing::Reset),
             };
             verified.push(Verified {
                 transaction: transaction.begin.transaction,
@@ -190,7 +200,8 @@ fn standing(lookup: &Lookup<'_>, entry: &Entry) -> (String, Standing) {
         Err(why) => return (path, Standing::Unknown { why }),
     };
     let after = receipt.and_then(|receipt| receipt.after.as_ref());
-    let is_same = spot.is(intent.form, &intent.to, &now)
+    let to = lookup.meant(&intent.place, &intent.to);
+    let is_same = spot.is(intent.form, &to, &now)
         || after.is_some_and(|after| spot.same(intent.form, after, &now));
     if is_same {
         return (path, effective(lookup, &spot, &now));

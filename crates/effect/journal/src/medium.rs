@@ -141,6 +141,12 @@ fn hold(lock: &File, path: &Path, wait: Wait<'_>) -> Result<(), JournalError> {
     Ok(())
 }
 
+/// Whether a process holds the journal at a path now.
+pub(crate) fn is_held(path: &Path) -> bool {
+    let Ok(lock) = File::open(beside(path, "lock")) else { return false };
+    flock(&lock, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
+}
+
 fn holder(lock: &File) -> Option<u32> {
     let mut bytes = [0; 16];
     let read = rustix::io::pread(lock, &mut bytes, 0).ok()?;

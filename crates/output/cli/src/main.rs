@@ -10,6 +10,7 @@ mod source;
 mod stop;
 mod subject;
 mod terminal;
+mod typed;
 mod verbs;
 
 use std::cell::Cell;

@@ -60,6 +60,16 @@ pub(crate) fn catalogue(named: Option<&Path>) -> Result<Catalogue, Expected> {
     })
 }
 
+/// What is said of a setting that there is not, with the names that may be meant.
+pub(crate) fn no_setting(catalogue: &Catalogue, name: &str) -> Expected {
+    let all = "`nearside explain --list` names them all";
+    let help = match catalogue.nearest(name).as_slice() {
+        [] => all.to_owned(),
+        near => format!("did you mean {}? {all}", near.join(", ")),
+    };
+    Expected::usage(format!("no setting is called {name:?}"), help)
+}
+
 fn own_folders() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".config"));
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or(home);

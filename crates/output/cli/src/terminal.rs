@@ -7,6 +7,7 @@ use report::Style;
 
 use crate::args::Color;
 use crate::expected::Expected;
+use crate::typed;
 
 /// The width of what goes to a file or a pipe.
 const PIPE_WIDTH: usize = 100;
@@ -99,10 +100,11 @@ fn steers(c: char) -> bool {
 }
 
 /// Prints a line beside the answer; that nobody reads it is no error. Names of files and of what
-/// is in them are strange sometimes: what would steer the terminal is shown as `U+FFFD`.
+/// is in them are strange sometimes: what would steer the terminal is shown as `U+FFFD`. Commands in
+/// it are about the same machine and journal as this one.
 pub(crate) fn hint(text: &str) {
     let shown = |c: char| if steers(c) && c != '\n' { '\u{fffd}' } else { c };
-    let text: String = text.chars().map(shown).collect();
+    let text: String = typed::again(text).chars().map(shown).collect();
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

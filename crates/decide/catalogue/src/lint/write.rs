@@ -91,6 +91,7 @@ fn fits(place: WritePlace, scope: Scope) -> bool {
         | WritePlace::Features
         | WritePlace::Pause
         | WritePlace::ReceiveSpread
+        | WritePlace::FlowSteering
         | WritePlace::TransmitSteering
         | WritePlace::ReceiveSteering => scope == Scope::Nic,
         WritePlace::Interrupt => matches!(scope, Scope::Machine | Scope::Nic | Scope::Drive),

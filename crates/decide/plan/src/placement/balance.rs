@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use machine::{Fact, Service, Why};
-use setting::{Form, Left, LeftWhy, Owner, Place, Planned, Reboot};
+use setting::{Form, Place, Planned};
 
 use super::{BALANCE, NIC, Taken};
 use crate::draft::{Draft, Drafted, Work};
@@ -23,16 +23,9 @@ pub(super) fn plan(work: &Work<'_>, taken: &Taken, draft: &mut Draft) {
     let Some(service) = service.filter(|service| service.running == Ok(true) && is_asked) else {
         return;
     };
-    if work.request.goal.is_none() && taken.queues.is_empty() {
-        return;
+    if !taken.queues.is_empty() || !taken.renumbered.is_empty() {
+        draft.change(ban(work, service, taken));
     }
-    if !taken.renumbered.is_empty() {
-        draft.leave(later(&taken.renumbered));
-    }
-    if taken.queues.is_empty() || !taken.renumbered.is_empty() {
-        return;
-    }
-    draft.change(ban(work, service, &taken.queues));
 }
 
 fn switch(work: &Work<'_>, service: Option<&Service>, value: &str) -> Drafted {
@@ -46,16 +39,27 @@ fn switch(work: &Work<'_>, service: Option<&Service>, value: &str) -> Drafted {
     drafted(work, place, Form::Text, from, value.to_owned(), "asked for by name", true)
 }
 
-/// The interrupts are left alone by number, beside those that somebody listed before.
-fn ban(work: &Work<'_>, service: &Service, queues: &BTreeSet<u32>) -> Drafted {
+/// The interrupts are left alone by number, beside those that somebody listed before. Where channels
+/// change first, the function stands for the numbers that its queues will have.
+fn ban(work: &Work<'_>, service: &Service, taken: &Taken) -> Drafted {
     let text = service.configuration.as_ref().map(|(_, text)| text.as_str());
     let before = banned(text.unwrap_or_default());
-    let all: BTreeSet<u32> = before.union(queues).copied().collect();
+    let all: BTreeSet<u32> = before.union(&taken.queues).copied().collect();
+    let later = taken.renumbered.iter().map(ToString::to_string);
+    let words: Vec<String> =
+        Some(list(&all)).filter(|list| !list.is_empty()).into_iter().chain(later).collect();
     let because = "irqbalance looks at load every ten seconds and would move these queues again";
     // No file is no exception.
     let from = Ok(list(&before));
-    let mut drafted =
-        drafted(work, Place::BannedInterrupts, Form::Numbers, from, list(&all), because, false);
+    let mut drafted = drafted(
+        work,
+        Place::BannedInterrupts,
+        Form::Numbers,
+        from,
+        words.join(" "),
+        because,
+        false,
+    );
     drafted.planned.cost =
         "irqbalance no longer evens out their load; it does for all others".to_owned();
     drafted
@@ -108,21 +112,6 @@ fn drafted(
         drops_link: None,
     };
     Drafted { planned, is_named, rank: usize::MAX }
-}
-
-fn later(nics: &[String]) -> Left {
-    Left {
-        setting: BALANCE.to_owned(),
-        devices: nics.to_vec(),
-        wanted: "leaves the queues alone".to_owned(),
-        owner: Owner::Os,
-        reboot: Reboot::None,
-        why: LeftWhy::Prerequisite,
-        because: "the queues get new interrupt numbers when the channels change: plan once more \
-                  after that"
-            .to_owned(),
-        by_hand: Vec::new(),
-    }
 }
 
 #[cfg(test)]

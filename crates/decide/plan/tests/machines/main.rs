@@ -41,6 +41,10 @@ fn main() {
         holds(&description("thousand-cpus", 8)?.build())
     }));
     trials.push(Trial::test("quick/thousand-cpus", quick));
+    trials
+        .push(Trial::test("script/pairs", || scripts::pairs(&description("sick-two-socket", 1)?)));
+    trials
+        .push(Trial::test("turned/turbo", || scripts::turned(&description("sick-two-socket", 1)?)));
     support::run(trials)
 }
 

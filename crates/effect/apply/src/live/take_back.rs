@@ -15,6 +15,8 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -38,6 +40,9 @@ enum By {
 
 /// The word by which a process tells that it is on its own.
 const READY: &[u8; 6] = b"ready\n";
+
+/// A process starts within milliseconds, and within seconds where all else waits for it too.
+const START: Duration = Duration::from_secs(30);
 
 /// How often the one that waits looks at the clock: a machine that slept, or was stopped, must not
 /// get more time.
@@ -83,21 +88,34 @@ fn revert(command: &mut Command, journal: &Path, token: &str) {
     command.args([OsStr::new("--journal"), journal.as_os_str()]);
 }
 
-/// A process that says when it is on its own: only then may the first write be made.
+/// A process that says when it is on its own: only then may the first write be made. It has not
+/// touched the journal by then, which the caller holds.
 fn process(command: &mut Command) -> io::Result<Child> {
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn()?;
-    let mut word = [0; READY.len()];
-    let said = child.stdout.take().map(|mut stdout| stdout.read_exact(&mut word));
-    if !matches!(said, Some(Ok(()))) || word != *READY {
-        // It ended, or is to end: there is nothing to be done about a failure of this.
-        let _ = child.kill();
-        return Err(io::Error::other("it ended at once"));
+    if child.stdout.take().is_some_and(says_ready) {
+        return Ok(child);
     }
-    Ok(child)
+    // It ended, or is to end: there is nothing to be done about a failure of this.
+    let _ = child.kill();
+    let _ = child.wait();
+    Err(io::Error::other("it did not start"))
 }
 
-/// What the revert that waits does first: leaves the session it was started in, and says so.
+/// Whether the word comes in time. A process that never says it must not be waited for: the journal
+/// is held meanwhile.
+fn says_ready(mut stdout: impl Read + Send + 'static) -> bool {
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let mut word = [0; READY.len()];
+        let is_ready = stdout.read_exact(&mut word).is_ok() && word == *READY;
+        // Where nobody waits any more, nobody is to be told.
+        let _ = tell.send(is_ready);
+    });
+    told.recv_timeout(START).unwrap_or(false)
+}
+
+/// What the revert that waits does first, before it asks for the journal: leaves the session it was started in, and says so.
 ///
 /// # Errors
 /// It cannot leave the session, or nobody listens.
@@ -135,7 +153,7 @@ pub fn now_s() -> u64 {
 /// Waits until so many seconds since this boot began have passed.
 pub fn wait_until(due_s: u64) {
     while now_s() < due_s {
-        std::thread::sleep(STEP);
+        thread::sleep(STEP);
     }
 }
 
@@ -154,7 +172,7 @@ impl TakeBack {
 impl Drop for TakeBack {
     /// Ends it: nothing was changed that could be taken back. One that goes on finds no transaction.
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if thread::panicking() {
             return;
         }
         match self.by.take() {

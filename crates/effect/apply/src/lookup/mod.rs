@@ -4,7 +4,7 @@
 mod device;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use linux::Vector;
 use setting::{Device, DeviceKind, Place};
@@ -198,6 +198,43 @@ impl<'a> Lookup<'a> {
         let ordinal = usize::try_from(ordinal).map_err(|_| Absent::Place)?;
         let vector = same.into_iter().nth(ordinal).ok_or(Absent::Place)?;
         Ok(format!("/proc/irq/{}/smp_affinity_list", vector.number))
+    }
+
+    /// A wanted value with all that stands for something else filled in: among interrupts that are
+    /// left alone, a function stands for the numbers that its queues have now.
+    pub(crate) fn meant(&self, place: &Place, to: &str) -> String {
+        if *place != Place::BannedInterrupts || !to.contains(':') {
+            return to.to_owned();
+        }
+        let mut numbers: BTreeSet<String> = BTreeSet::new();
+        for word in to.split_whitespace() {
+            match word.parse() {
+                Ok(function) => numbers.extend(self.queues_of(function)),
+                Err(_) => numbers.extend([word.to_owned()]),
+            }
+        }
+        numbers.into_iter().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Numbers of the vectors that a function's queues have; all of them where no name tells a queue.
+    fn queues_of(&self, function: PciAddress) -> Vec<String> {
+        let vectors = self.vectors(function);
+        let is_told = vectors.iter().any(|vector| vector.queue.is_some());
+        let own = vectors.iter().filter(|vector| !is_told || vector.queue.is_some());
+        own.map(|vector| vector.number.to_string()).collect()
+    }
+
+    /// A device with what cannot move of it noted, where the plan could not.
+    pub(crate) fn identified(&self, device: &Device) -> Device {
+        if device.kind != DeviceKind::ScsiHost || device.serial.is_some() {
+            return device.clone();
+        }
+        let Some(name) = self.name(device) else { return device.clone() };
+        Device {
+            function: device::function(self.kernel, device.kind, &name).or(device.function),
+            serial: device::port(self.kernel, &name),
+            ..device.clone()
+        }
     }
 
     /// The vectors of a function.

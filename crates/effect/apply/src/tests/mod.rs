@@ -6,6 +6,7 @@ mod drift;
 mod kernels;
 mod others;
 mod places;
+mod queues;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

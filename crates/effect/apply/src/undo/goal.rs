@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use journal::{Entry, Intent, Journal, Kept, Raw, Record, Transaction, Witness};
 use root::text;
-use setting::{Device, Form, Outcome, Place, Undone};
+use setting::{Device, DeviceKind, Form, Outcome, Place, Undone};
 use units::CpuSet;
 
 use super::Force;
+use crate::carry::network;
 use crate::lookup::{Absent, Lookup, key};
 use crate::pairs::{self, Pairs};
 use crate::spot::Spot;
@@ -74,11 +75,28 @@ pub(super) struct Goals {
     pub(super) inherits: Vec<Record>,
 }
 
+/// Whether a change belongs to a network namespace: sysctls of the network, and all of NICs.
+pub(crate) fn is_of_network(intent: &Intent) -> bool {
+    let is_nic = intent.device.as_ref().is_some_and(|device| device.kind == DeviceKind::Nic);
+    let is_sysctl =
+        matches!(&intent.place, Place::File { path } if path.starts_with("/proc/sys/net/"));
+    is_nic || is_sysctl
+}
+
+/// Whether a change was made in another network namespace than `here`. Where either is not told, it
+/// is taken for the same.
+pub(crate) fn is_elsewhere(transaction: &Transaction, intent: &Intent, here: Option<&str>) -> bool {
+    let then = transaction.begin.network.as_deref();
+    is_of_network(intent) && then.zip(here).is_some_and(|(then, here)| then != here)
+}
+
 /// All that deciding needs to see.
 struct View<'a> {
     lookup: &'a Lookup<'a>,
     transaction: &'a Transaction,
     boot: &'a str,
+    /// This process's network namespace.
+    network: Option<String>,
     force: Force,
     online: CpuSet,
     /// Values that the changes to be undone move.
@@ -120,7 +138,9 @@ pub(super) fn set(
     let moved = entries().flat_map(|entry| &entry.intent.witnesses).map(key_of).collect();
     let (newer, held) = (newer(journal, transaction), held(transaction));
     let in_flight = in_flight(transaction);
-    let view = View { lookup, transaction, boot, force, online, moved, in_flight, newer, held };
+    let network = network(lookup.kernel);
+    let view =
+        View { lookup, transaction, boot, network, force, online, moved, in_flight, newer, held };
     for index in indexes {
         if let Some(entry) = transaction.entries.get(*index).filter(|entry| !entry.is_settled()) {
             view.entry(*index, entry, &mut goals);
@@ -149,7 +169,9 @@ fn newer(journal: &Journal, own: &Transaction) -> BTreeMap<String, (u64, usize)>
     });
     for other in others {
         for (index, entry) in other.entries.iter().enumerate() {
-            if holds(other, index, entry) {
+            // Each namespace has values of its own.
+            let is_apart = is_of_network(&entry.intent) && other.begin.network != own.begin.network;
+            if holds(other, index, entry) && !is_apart {
                 newer.entry(key_of_entry(entry)).or_insert((other.begin.transaction, index));
             }
         }
@@ -188,6 +210,8 @@ impl View<'_> {
             || matches!(outcome, Some(Outcome::Equal | Outcome::Managed))
         {
             Some(Undone::Nothing)
+        } else if is_elsewhere(self.transaction, &entry.intent, self.network.as_deref()) {
+            Some(Undone::Elsewhere)
         } else if let Some((transaction, newer)) = self.newer.get(&own).copied() {
             let before = before.clone();
             goals.inherits.push(Record::Inherit { transaction, index: newer, before });

@@ -10,15 +10,18 @@ mod goal;
 mod plan;
 mod restore;
 
-use journal::{End, Journal, Raw, Record, Transaction};
+use std::collections::BTreeSet;
+
+use journal::{End, Entry, Journal, Record, Transaction};
 use setting::Undone;
 
+pub(crate) use self::goal::{is_elsewhere, is_of_network};
 pub use self::plan::applied_plan;
 
 use self::goal::{Goal, Goals, Owner};
 use crate::carry::boot;
 use crate::lookup::Lookup;
-use crate::{ApplyError, Kernel, pairs};
+use crate::{ApplyError, Kernel, carry, pairs};
 
 /// What to do with a value that somebody changed since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +75,7 @@ impl Reverted {
 /// It does the same again when it was cut short, and after a kill of the process that applied.
 ///
 /// # Errors
-/// The journal failed, or there is no such transaction.
+/// The journal failed, or there is no such transaction, or nothing of such a setting or device.
 pub fn revert(
     kernel: &dyn Kernel,
     journal: &mut Journal,
@@ -91,13 +94,42 @@ pub fn revert(
     {
         return Err(ApplyError::NoTransaction(*id));
     }
+    if picked.is_empty() {
+        nothing_of(journal.transactions(), selection)?;
+    }
     picked.reverse();
     let mut reverted = Vec::new();
     for (id, indexes) in picked {
         reverted.extend(undo(&lookup, journal, id, &indexes, force)?);
     }
+    // What an older change handed on is what a kept value goes back to from now on.
+    for (index, one) in &mut reverted {
+        if let (Undone::Kept { .. }, Some(entry)) =
+            (&one.undone, journal.entry(one.transaction, *index))
+        {
+            one.before = shown(entry);
+        }
+    }
     journal.compact()?;
-    Ok(reverted)
+    Ok(reverted.into_iter().map(|(_, one)| one).collect())
+}
+
+/// Refuses a setting or device of which the journal has no change at all: a name mistyped reads like
+/// a machine where nothing is left to do.
+fn nothing_of(transactions: &[Transaction], selection: &Selection) -> Result<(), ApplyError> {
+    let open = || transactions.iter().flat_map(|one| &one.entries).filter(|one| !one.is_settled());
+    let (asked, known): (_, BTreeSet<String>) = match selection {
+        Selection::All | Selection::Transaction(_) => return Ok(()),
+        Selection::Setting(asked) => {
+            (asked, open().map(|one| one.intent.setting.clone()).collect())
+        }
+        Selection::Device(asked) => {
+            let devices = open().filter_map(|one| one.intent.device.as_ref());
+            (asked, devices.map(|device| device.name.clone()).collect())
+        }
+    };
+    let known = known.into_iter().collect();
+    Err(ApplyError::NothingOf { asked: asked.clone(), known })
 }
 
 fn pick(lookup: &Lookup<'_>, transaction: &Transaction, selection: &Selection) -> Vec<usize> {
@@ -123,7 +155,7 @@ pub(crate) fn transaction(
     journal: &mut Journal,
     id: u64,
     force: Force,
-) -> Result<Vec<Reverted>, ApplyError> {
+) -> Result<Vec<(usize, Reverted)>, ApplyError> {
     let all = journal.transaction(id).map_or(0, |transaction| transaction.entries.len());
     let indexes: Vec<usize> = (0..all).collect();
     undo(lookup, journal, id, &indexes, force)
@@ -136,7 +168,7 @@ fn undo(
     id: u64,
     indexes: &[usize],
     force: Force,
-) -> Result<Vec<Reverted>, ApplyError> {
+) -> Result<Vec<(usize, Reverted)>, ApplyError> {
     let boot = boot(lookup.kernel)?;
     lookup.forget();
     let Goals { mut verdicts, goals, inherits } =
@@ -178,22 +210,23 @@ fn announce(
     journal.append(Record::Undoing { transaction, indexes, kept })
 }
 
-fn report(journal: &Journal, id: u64, verdicts: &[(usize, Undone)]) -> Vec<Reverted> {
+fn report(journal: &Journal, id: u64, verdicts: &[(usize, Undone)]) -> Vec<(usize, Reverted)> {
     let one = |(index, undone): &(usize, Undone)| {
         let entry = journal.entry(id, *index)?;
         let moved = entry.receipt.as_ref().and_then(|receipt| receipt.path.clone());
-        Some(Reverted {
+        let reverted = Reverted {
             transaction: id,
             setting: entry.intent.setting.clone(),
             device: entry.intent.device.as_ref().map(|device| device.name.clone()),
             path: moved.unwrap_or_else(|| entry.intent.path.clone()),
-            before: pairs::about(&shown(&entry.intent.before), &entry.intent.to),
+            before: shown(entry),
             undone: undone.clone(),
-        })
+        };
+        Some((*index, reverted))
     };
     verdicts.iter().rev().filter_map(one).collect()
 }
 
-fn shown(raw: &Raw) -> String {
-    raw.trimmed().to_owned()
+fn shown(entry: &Entry) -> String {
+    pairs::about(&carry::shown(&entry.intent), &entry.intent.to)
 }

@@ -3,11 +3,12 @@
 
 use journal::Raw;
 use rustix::io::Errno;
+use setting::{Ethtool, Place, counterpart};
 
-use super::goal::Goal;
+use super::goal::{Goal, Owner};
+use crate::kernel::OWN_SPREAD;
 use crate::lookup::Lookup;
 use crate::spot::Spot;
-use crate::witness::counterpart;
 
 /// A floor waits for its ceiling, a value for its mode: two rounds do; one more tells that nothing
 /// moves.
@@ -53,9 +54,34 @@ fn bring(lookup: &Lookup<'_>, goals: &[Goal], goal: &Goal) -> Result<bool, Errno
         Spot::File(path) if counterpart(path).is_some() => {
             by_counterpart(lookup, goals, path, goal)?;
         }
-        _ => spot.write(lookup.kernel, &spot.back(goal.form, &goal.value))?,
+        _ => match spot.write(lookup.kernel, &spot.back(goal.form, &goal.value)) {
+            Err(Errno::INVAL) if is_spread_ours(goals, goal) => {
+                again_with_own_spread(lookup, &spot, goal)?;
+            }
+            written => written?,
+        },
     }
     Ok(true)
+}
+
+/// Whether a goal is of channels whose receive spread is ours to move.
+fn is_spread_ours(goals: &[Goal], channels: &Goal) -> bool {
+    let place = |what| Place::Ethtool { what };
+    let is_ours = |goal: &Goal| {
+        goal.place == place(Ethtool::ReceiveSpread)
+            && goal.device == channels.device
+            && goal.owner != Owner::Them
+    };
+    channels.place == place(Ethtool::Channels) && goals.iter().any(is_ours)
+}
+
+/// The kernel refuses fewer channels than a table that was set uses. Its own table follows the
+/// channels; the one from before comes back after them.
+fn again_with_own_spread(lookup: &Lookup<'_>, spot: &Spot, goal: &Goal) -> Result<(), Errno> {
+    if let Spot::Ethtool(nic, _) = spot {
+        lookup.kernel.set_ethtool(nic, &Ethtool::ReceiveSpread, OWN_SPREAD)?;
+    }
+    spot.write(lookup.kernel, &spot.back(goal.form, &goal.value))
 }
 
 /// `dirty_bytes` and `dirty_ratio` zero each other, and 0 cannot be written to `dirty_bytes`

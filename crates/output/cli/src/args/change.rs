@@ -116,7 +116,7 @@ pub(crate) struct Apply {
     pub(crate) keep_going: bool,
 
     /// Take all back by itself, unless `apply --confirm` comes in time: 60s, 5m
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = period)]
     pub(crate) confirm_within: Option<Duration>,
 
     /// Confirm the transaction that waits for it: it stays
@@ -186,7 +186,7 @@ pub(crate) struct Revert {
 )]
 pub(crate) struct Verify {
     /// Look again and again, so often: 1s at least; with --json a document a line
-    #[arg(long, value_name = "TIME", value_parser = pause, num_args = 0..=1, default_missing_value = "10s")]
+    #[arg(long, value_name = "TIME", value_parser = period, num_args = 0..=1, default_missing_value = "10s")]
     pub(crate) watch: Option<Duration>,
 
     /// Values too that hold
@@ -220,12 +220,6 @@ pub(crate) struct Persist {
     pub(crate) remove: bool,
 }
 
-/// A time between two looks: without one, looking would be all that a CPU does.
-fn pause(text: &str) -> Result<Duration, String> {
-    let pause = time(text)?;
-    if pause.is_zero() { Err("look once a second at most: 1s".to_owned()) } else { Ok(pause) }
-}
-
 /// `90`, `90s`, `5m`, `1h`.
 fn time(text: &str) -> Result<Duration, String> {
     let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
@@ -240,6 +234,12 @@ fn time(text: &str) -> Result<Duration, String> {
     let number: u64 = number.parse().map_err(|_| "a time is like 60s, 5m or 1h".to_owned())?;
     let seconds = number.checked_mul(seconds).filter(|seconds| *seconds <= 86_400);
     seconds.map(Duration::from_secs).ok_or_else(|| "a time is at most a day".to_owned())
+}
+
+/// A time that has to pass.
+fn period(text: &str) -> Result<Duration, String> {
+    let period = time(text)?;
+    if period.is_zero() { Err("a period is at least 1s".to_owned()) } else { Ok(period) }
 }
 
 #[cfg(test)]
@@ -272,7 +272,6 @@ mod tests {
         for text in ["", "s", "-1", "1d", "25h", "99999999999999999999", "1.5s", "ä"] {
             assert!(time(text).is_err(), "{text}");
         }
-        assert!(pause("0s").is_err() && pause("0").is_err());
-        assert_eq!(pause("1s"), Ok(Duration::from_secs(1)));
+        assert!(period("0s").is_err() && period("1s").is_ok());
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Common {
     /// Read a captured machine: FILE, DIR, synthetic:NAME
     ///
     /// An archive is a capture or a tar of /sys and /proc, plain or in gzip, xz or zstd; `-` reads
-    /// one from standard input.
+    /// one from standard input. Verbs that change a machine, and verify, are about this one alone.
     #[arg(long, global = true, value_name = "FILE|DIR", display_order = 100)]
     pub(crate) from: Option<PathBuf>,
 
@@ -367,7 +367,8 @@ pub(crate) enum Generate {
         /// Which shell.
         shell: clap_complete::Shell,
     },
-    /// A JSON schema: topology/1, audit/1, plan/1, receipts/1, reverts/1, verification/1, placement/1
+    /// A JSON schema: topology/1, audit/1, plan/1, receipts/1, reverts/1,
+    /// verification/1, transactions/1, placement/1
     Schema {
         /// Which document.
         #[arg(default_value = "topology/1")]

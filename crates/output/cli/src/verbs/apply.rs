@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use apply::take_back::{self, TakeBack};
 use apply::{Ending, OnFailure, Options, Receipts};
-use journal::{End, Guard, Journal, Record};
-use report::change::Lines;
+use journal::{Due, End, Guard, Journal, Record};
+use report::change::{LeftOut, Lines};
 use root::LiveRoot;
 use setting::Plan;
 
 use crate::args::{Apply, Common};
 use crate::expected::{Ended, Expected};
+use crate::verbs::plan::Made;
 use crate::verbs::{change, persist, plan};
-use crate::{stop, terminal};
+use crate::{stop, terminal, typed};
 
 pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
     let kernel = change::kernel(common)?;
@@ -28,24 +29,33 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
         terminal::answer(&made.script())?;
         return Ok(Ended::Well);
     }
+    if !made.impossible.is_empty() && !asked.keep_going {
+        return refuse(common, asked, &made);
+    }
     if !made.plan.changes.is_empty() {
         change::demand_root("apply")?;
     }
+    tell_drops(&made, asked);
     let came = carry_out(&kernel, asked, &made.plan)?;
-    if let Err(error) = show(common, asked, &came) {
-        terminal::hint(ending(&came));
-        next_steps(&came);
-        if came.ending == Ending::Done {
-            return Err(error);
-        }
-        terminal::hint(&format!("nearside: {error}"));
-        return Ok(ended(&came));
+    if let Err(error) = show(common, asked, &made, &came) {
+        return untold(error, &came, &made);
     }
     if !common.json {
-        tell_left(&made.plan);
+        tell_left(&made.plan, asked);
         next_steps(&came);
     }
-    Ok(ended(&came))
+    Ok(ended(&came, &made))
+}
+
+/// What was done is told all the same where its answer cannot be printed.
+fn untold(error: Expected, came: &Receipts, made: &Made) -> Result<Ended, Expected> {
+    terminal::hint(ending(came));
+    next_steps(came);
+    if came.ending == Ending::Done {
+        return Err(error);
+    }
+    terminal::hint(&format!("nearside: {error}"));
+    Ok(ended(came, made))
 }
 
 /// Carries it out. Whoever is to confirm it is told before anything else.
@@ -65,6 +75,34 @@ fn carry_out(kernel: &LiveRoot, asked: &Apply, plan: &Plan) -> Result<Receipts, 
         guard.leave_where_needed(&mut journal)?;
     }
     Ok(came?)
+}
+
+/// What was named cannot be done: nothing is, as where a change fails.
+fn refuse(common: &Common, asked: &Apply, made: &Made) -> Result<Ended, Expected> {
+    let came = Receipts {
+        transaction: None,
+        receipts: Vec::new(),
+        ending: Ending::Undone,
+        is_interrupted: false,
+    };
+    show(common, asked, made, &came)?;
+    if !common.json {
+        tell_left(&made.plan, asked);
+        if !made.plan.changes.is_empty() {
+            terminal::hint("help: --keep-going makes the other changes");
+        }
+    }
+    Ok(Ended::Impossible)
+}
+
+/// A link that is lost is a login that is lost: it is told before the first write.
+fn tell_drops(made: &Made, asked: &Apply) {
+    for (nic, what) in &made.drops {
+        terminal::hint(&format!("this drops the link of {nic} for a moment, which {what}"));
+    }
+    if !made.drops.is_empty() && asked.confirm_within.is_none() {
+        terminal::hint("help: with --confirm-within 60s it is taken back if you cannot confirm it");
+    }
 }
 
 /// What takes a transaction back unless it is confirmed, and the time that a person has.
@@ -99,9 +137,10 @@ impl Guarded {
             return Ok(());
         }
         let seconds = self.within.as_secs();
-        let at = take_back::now_s().saturating_add(seconds);
+        let at_s = take_back::now_s().saturating_add(seconds);
+        let due = Due { at_s, by: change::later(self.within) };
         // Where this cannot be told it counts by itself, from the end of this process.
-        let told = journal.append(Record::Due { transaction, at }).and_then(|()| journal.sync());
+        let told = journal.append(Record::Due { transaction, due }).and_then(|()| journal.sync());
         terminal::hint(&format!(
             "confirm within {seconds} s, or all is taken back:  nearside apply --confirm {transaction}"
         ));
@@ -120,20 +159,24 @@ fn confirm(kernel: &LiveRoot, asked: &Apply, transaction: Option<u64>) -> Result
     Ok(Ended::Well)
 }
 
-fn show(common: &Common, asked: &Apply, came: &Receipts) -> Result<(), Expected> {
+fn show(common: &Common, asked: &Apply, made: &Made, came: &Receipts) -> Result<(), Expected> {
+    let named = &made.impossible;
     if common.json {
-        return terminal::document(&report::json::receipts(came));
+        return terminal::document(&report::json::receipts(came, named));
     }
     let lines = if asked.verbose { Lines::All } else { Lines::Notable };
-    terminal::answer(&report::change::receipts(came, lines, &terminal::style(common.color)))
+    let others = made.plan.left.len().saturating_sub(named.len());
+    let (left, style) = (LeftOut { named, others }, terminal::style(common.color));
+    terminal::answer(&report::change::receipts(came, left, lines, &style))
 }
 
 /// What the plan did not change is easily forgotten.
-fn tell_left(plan: &Plan) {
+fn tell_left(plan: &Plan, asked: &Apply) {
+    let wishes = typed::wishes(&asked.wishes);
     match plan.left.len() {
         0 => {}
-        1 => terminal::hint("1 is left to others:  nearside plan"),
-        many => terminal::hint(&format!("{many} are left to others:  nearside plan")),
+        1 => terminal::hint(&format!("1 is left to others:  nearside plan{wishes}")),
+        many => terminal::hint(&format!("{many} are left to others:  nearside plan{wishes}")),
     }
 }
 
@@ -154,11 +197,12 @@ fn next_steps(came: &Receipts) {
     }
 }
 
-fn ended(came: &Receipts) -> Ended {
+fn ended(came: &Receipts, made: &Made) -> Ended {
     match came.ending {
-        _ if came.is_interrupted => Ended::Interrupted,
         Ending::Stuck => Ended::Stuck,
+        _ if came.is_interrupted => Ended::Interrupted,
         Ending::Undone => Ended::Undone,
+        Ending::Done if !made.impossible.is_empty() => Ended::Impossible,
         Ending::Done if came.receipts.iter().all(|each| each.outcome.is_well()) => Ended::Well,
         Ending::Done => Ended::Findings,
     }

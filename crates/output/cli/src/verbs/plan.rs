@@ -9,11 +9,11 @@ use machine::{Carries, Machine};
 use plan::{BootTool, Named, Profile, Queues, Refusal, Request};
 use report::findings::Detail;
 use root::Root;
-use setting::Goal;
+use setting::{Goal, Left};
 
 use crate::args::{Common, Plan, Wishes};
 use crate::expected::{Ended, Expected};
-use crate::{source, subject, terminal};
+use crate::{source, subject, terminal, typed};
 
 pub(crate) fn run(common: &Common, asked: &Plan) -> Result<Ended, Expected> {
     let made = make(common, &asked.wishes)?;
@@ -34,6 +34,10 @@ pub(crate) fn run(common: &Common, asked: &Plan) -> Result<Ended, Expected> {
 pub(crate) struct Made {
     pub(crate) plan: setting::Plan,
     pub(crate) machine: Machine,
+    /// What of it was named, and is left all the same.
+    pub(crate) impossible: Vec<Left>,
+    /// Network devices whose link it may drop, each with what hangs on it.
+    pub(crate) drops: BTreeMap<String, String>,
 }
 
 impl Made {
@@ -60,8 +64,14 @@ pub(crate) fn make(common: &Common, wishes: &Wishes) -> Result<Made, Expected> {
         goal: request.goal.unwrap_or_default(),
     };
     plan::check(&subject, &request)?;
-    let plan = plan::plan(&subject, &request);
-    Ok(Made { plan, machine: read.machine })
+    let mut plan = plan::plan(&subject, &request);
+    for line in plan.left.iter_mut().flat_map(|left| &mut left.by_hand) {
+        *line = typed::again(line);
+    }
+    let impossible = plan.left.iter().filter(|left| plan::was_named(&read.machine, &request, left));
+    let impossible = impossible.cloned().collect();
+    let drops = plan::dropped_links(&read.machine, &request, &plan);
+    Ok(Made { plan, machine: read.machine, impossible, drops })
 }
 
 impl From<Refusal> for Expected {

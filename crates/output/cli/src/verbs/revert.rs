@@ -12,9 +12,13 @@ use crate::terminal;
 use crate::verbs::change;
 
 pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
+    if asked.unless_confirmed.is_some() {
+        // Whoever started it holds the journal, and waits for its word.
+        take_back::ready()?;
+    }
     let kernel = change::kernel(common)?;
     if asked.list {
-        return list(&kernel, &Journal::look(&change::path(&asked.changing))?);
+        return list(common, &kernel, &Journal::look(&change::path(&asked.changing))?);
     }
     if asked.dry_run {
         let transactions = Journal::look(&change::path(&asked.changing))?;
@@ -57,7 +61,6 @@ fn selection(asked: &Revert) -> Selection {
 ///
 /// The apply holds the journal until it has ended. One that was cut short is taken back at once.
 fn unconfirmed(asked: &Revert, token: &str) -> Result<Option<(Journal, u64)>, Expected> {
-    take_back::ready()?;
     let journal = change::journal(&asked.changing)?;
     let Some(own) = apply::guarded_by(journal.transactions(), token) else { return Ok(None) };
     let due = apply::due_s(own, take_back::now_s());
@@ -70,7 +73,8 @@ fn unconfirmed(asked: &Revert, token: &str) -> Result<Option<(Journal, u64)>, Ex
 }
 
 fn ended(reverted: &[Reverted]) -> Ended {
-    let is_kept = |each: &Reverted| matches!(each.undone, setting::Undone::Kept { .. });
+    use setting::Undone::{Elsewhere, Kept};
+    let is_kept = |each: &Reverted| matches!(each.undone, Kept { .. } | Elsewhere);
     if reverted.iter().any(Reverted::is_stuck) {
         Ended::Stuck
     } else if reverted.iter().any(is_kept) {
@@ -81,28 +85,16 @@ fn ended(reverted: &[Reverted]) -> Ended {
 }
 
 /// The transactions that can be taken back, newest first.
-fn list(kernel: &LiveRoot, transactions: &[Transaction]) -> Result<Ended, Expected> {
-    if transactions.is_empty() {
-        terminal::answer("No changes are in the journal.\n")?;
-        return Ok(Ended::Well);
+fn list(
+    common: &Common,
+    kernel: &LiveRoot,
+    transactions: &[Transaction],
+) -> Result<Ended, Expected> {
+    if common.json {
+        terminal::document(&report::json::transactions(transactions))?;
+    } else {
+        terminal::answer(&report::change::listed(transactions))?;
     }
-    let waiting = apply::waiting(kernel, transactions, take_back::now_s())?;
-    let line = |each: &Transaction| {
-        let id = each.begin.transaction;
-        let waits = waiting.iter().find(|waiting| waiting.transaction == id);
-        let waits = waits.map_or_else(String::new, |waits| format!(", {}", change::waits(*waits)));
-        let left = each.entries.iter().filter(|entry| !entry.is_settled()).count();
-        let state = match each.end {
-            None => ", cut short",
-            Some(_) => "",
-        };
-        let begin = &each.begin;
-        let values = if left == 1 { "value" } else { "values" };
-        format!(
-            "{:>4}  {}  {left} {values}{state}{waits}  {}\n",
-            begin.transaction, begin.at, begin.why
-        )
-    };
-    terminal::answer(&transactions.iter().rev().map(line).collect::<String>())?;
+    change::tell_waiting(kernel, transactions)?;
     Ok(Ended::Well)
 }

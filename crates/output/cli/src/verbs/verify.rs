@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nearside verify`: whether what was applied still holds.
 
-use apply::{Verified, take_back};
-use journal::Journal;
+use apply::Verified;
+use journal::{Journal, Transaction};
 use report::change::Lines;
 
 use crate::args::{Common, Verify};
@@ -20,21 +20,35 @@ pub(crate) fn run(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
 
 fn once(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
     let kernel = change::kernel(common)?;
-    let transactions = Journal::look(&change::path(&asked.changing))?;
-    for waiting in apply::waiting(&kernel, &transactions, take_back::now_s())? {
-        let id = waiting.transaction;
-        let waits = change::waits(waiting);
-        terminal::hint(&format!("transaction {id} {waits}:  nearside apply --confirm {id}"));
+    let path = change::path(&asked.changing);
+    let mut transactions = Journal::look(&path)?;
+    if transactions.iter().any(Transaction::is_cut_short) && Journal::is_held(&path) {
+        terminal::hint("another nearside is changing this machine: what it does is not looked at");
+        transactions.retain(|each| !each.is_cut_short());
     }
     let verified = apply::verify(&kernel, &transactions)?;
     if common.json && asked.watch.is_some() {
-        terminal::line(&report::json::verification(&verified))?;
+        terminal::line(&report::json::verification(&verified, &transactions))?;
     } else if common.json {
-        terminal::document(&report::json::verification(&verified))?;
+        terminal::document(&report::json::verification(&verified, &transactions))?;
     } else {
         let lines = if asked.verbose { Lines::All } else { Lines::Notable };
         let style = terminal::style(common.color);
-        terminal::answer(&report::change::verified(&verified, lines, &style))?;
+        terminal::answer(&report::change::verified(&verified, &transactions, lines, &style))?;
     }
-    Ok(if verified.iter().any(Verified::is_drift) { Ended::Findings } else { Ended::Well })
+    let is_cut_short = transactions.iter().any(Transaction::is_cut_short);
+    if !common.json {
+        tell(&transactions);
+    }
+    change::tell_waiting(&kernel, &transactions)?;
+    let is_well = !is_cut_short && !verified.iter().any(Verified::is_drift);
+    Ok(if is_well { Ended::Well } else { Ended::Findings })
+}
+
+/// What a person has to do about what is not at its end.
+fn tell(transactions: &[Transaction]) {
+    for cut_short in transactions.iter().filter(|each| each.is_cut_short()) {
+        let id = cut_short.begin.transaction;
+        terminal::hint(&format!("take it back:  nearside revert --transaction {id}"));
+    }
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `receipts/1`, `reverts/1` and `verification/1`: what came of changes.
+//! `receipts/1`, `reverts/1`, `verification/1` and `transactions/1`: what came of changes.
 
 use apply::{Ending, Standing};
+use journal::Transaction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use setting::{Outcome, Undone};
+use setting::{Left, Outcome, Undone};
+
+use super::plan::{PlanLeft, left};
 
 /// The document `receipts/1`: what came of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -15,8 +18,15 @@ pub struct Receipts {
     pub transaction: Option<u64>,
     /// `done`; `undone`: a change failed and the others were taken back; `stuck`: and that failed.
     pub ending: String,
+    /// Whether it was taken back because somebody interrupted it.
+    #[serde(default)]
+    pub interrupted: bool,
     /// What came of each value.
     pub receipts: Vec<Receipt>,
+    /// What was asked for by name and cannot be done here. Nothing is written then, unless told to
+    /// keep going.
+    #[serde(default)]
+    pub impossible: Vec<PlanLeft>,
 }
 
 /// What came of one value.
@@ -41,6 +51,10 @@ pub struct Receipt {
     pub errno: Option<String>,
     /// What else to know; null where nothing.
     pub note: Option<String>,
+    /// What came of taking it back with its transaction, in the classes of `reverts/1`; null where
+    /// it was not tried.
+    #[serde(default)]
+    pub undone: Option<String>,
 }
 
 /// The document `reverts/1`: what was taken back.
@@ -65,7 +79,7 @@ pub struct Revert {
     pub path: String,
     /// The value from before.
     pub before: String,
-    /// `nothing`, `restored`, `kept`, `inherited`, `reset`, `missing`, `failed`.
+    /// `nothing`, `restored`, `kept`, `inherited`, `reset`, `missing`, `elsewhere`, `failed`.
     pub class: String,
     /// The value that somebody else set, of a kept one; null otherwise.
     pub found: Option<String>,
@@ -78,10 +92,25 @@ pub struct Revert {
 pub struct Verification {
     /// Name and version of this format: `verification/1`.
     pub schema: String,
-    /// Whether anything does not hold.
+    /// Whether anything does not hold, or was cut short.
     pub drift: bool,
+    /// Transactions whose process died on the way: `nearside revert` takes them back.
+    #[serde(default)]
+    pub cut_short: Vec<u64>,
+    /// Transactions that are taken back unless somebody confirms them.
+    #[serde(default)]
+    pub awaiting: Vec<Awaiting>,
     /// How each value stands.
     pub values: Vec<Value>,
+}
+
+/// A transaction that nobody has confirmed yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Awaiting {
+    /// Its number.
+    pub transaction: u64,
+    /// When it is taken back (RFC 3339).
+    pub until: String,
 }
 
 /// How one value stands.
@@ -98,7 +127,7 @@ pub struct Value {
     /// The value wanted.
     pub wanted: String,
     /// `as-set`, `drifted`, `overridden`, `lost-on-reopen`, `not-yet-effective`, `reset`,
-    /// `missing`, `unknown`.
+    /// `missing`, `elsewhere`, `unknown`.
     pub standing: String,
     /// The value that is there, where it is another; null otherwise.
     pub found: Option<String>,
@@ -108,8 +137,53 @@ pub struct Value {
     pub why: Option<String>,
 }
 
-/// What came of a plan.
-pub fn receipts(came: &apply::Receipts) -> Receipts {
+/// The document `transactions/1`: what can be taken back, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Transactions {
+    /// Name and version of this format: `transactions/1`.
+    pub schema: String,
+    /// The transactions.
+    pub transactions: Vec<Listed>,
+}
+
+/// A transaction that can be taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Listed {
+    /// Its number.
+    pub transaction: u64,
+    /// When it was made (RFC 3339).
+    pub at: String,
+    /// The command as typed.
+    pub why: String,
+    /// Values that are not taken back yet.
+    pub values: u64,
+    /// Whether its process died on the way.
+    pub cut_short: bool,
+    /// When it is taken back unless somebody confirms it (RFC 3339); null where it stays.
+    pub confirm_by: Option<String>,
+}
+
+/// What can be taken back.
+pub fn transactions(all: &[Transaction]) -> Transactions {
+    let listed = |each: &Transaction| {
+        let left = each.entries.iter().filter(|entry| !entry.is_settled()).count();
+        Listed {
+            transaction: each.begin.transaction,
+            at: each.begin.at.clone(),
+            why: each.begin.why.clone(),
+            values: u64::try_from(left).unwrap_or(u64::MAX),
+            cut_short: each.is_cut_short(),
+            confirm_by: each.awaits_until().map(str::to_owned),
+        }
+    };
+    Transactions {
+        schema: "transactions/1".to_owned(),
+        transactions: all.iter().rev().map(listed).collect(),
+    }
+}
+
+/// What came of a plan; `impossible` is what was named and cannot be.
+pub fn receipts(came: &apply::Receipts, impossible: &[Left]) -> Receipts {
     let ending = match came.ending {
         Ending::Done => "done",
         Ending::Undone => "undone",
@@ -119,7 +193,9 @@ pub fn receipts(came: &apply::Receipts) -> Receipts {
         schema: "receipts/1".to_owned(),
         transaction: came.transaction,
         ending: ending.to_owned(),
+        interrupted: came.is_interrupted,
         receipts: came.receipts.iter().map(receipt).collect(),
+        impossible: impossible.iter().map(left).collect(),
     }
 }
 
@@ -146,6 +222,7 @@ fn receipt(each: &apply::Receipt) -> Receipt {
         came: came.cloned(),
         errno: errno.cloned(),
         note: each.note.clone(),
+        undone: each.undone.as_ref().map(|undone| undone_class(undone).to_owned()),
     }
 }
 
@@ -155,14 +232,11 @@ pub fn reverts(all: &[apply::Reverted]) -> Reverts {
 }
 
 fn revert(each: &apply::Reverted) -> Revert {
-    let (class, found, why) = match &each.undone {
-        Undone::Nothing => ("nothing", None, None),
-        Undone::Restored => ("restored", None, None),
-        Undone::Kept { found } => ("kept", Some(found), None),
-        Undone::Inherited => ("inherited", None, None),
-        Undone::Reset => ("reset", None, None),
-        Undone::Missing => ("missing", None, None),
-        Undone::Failed { why } => ("failed", None, Some(why)),
+    let class = undone_class(&each.undone);
+    let (found, why) = match &each.undone {
+        Undone::Kept { found } => (Some(found), None),
+        Undone::Failed { why } => (None, Some(why)),
+        _ => (None, None),
     };
     Revert {
         transaction: each.transaction,
@@ -176,11 +250,32 @@ fn revert(each: &apply::Reverted) -> Revert {
     }
 }
 
-/// How changes stand.
-pub fn verification(all: &[apply::Verified]) -> Verification {
+fn undone_class(undone: &Undone) -> &'static str {
+    match undone {
+        Undone::Nothing => "nothing",
+        Undone::Restored => "restored",
+        Undone::Kept { .. } => "kept",
+        Undone::Inherited => "inherited",
+        Undone::Reset => "reset",
+        Undone::Missing => "missing",
+        Undone::Elsewhere => "elsewhere",
+        Undone::Failed { .. } => "failed",
+    }
+}
+
+/// How the changes of transactions stand.
+pub fn verification(all: &[apply::Verified], transactions: &[Transaction]) -> Verification {
+    let cut_short = transactions.iter().filter(|each| each.is_cut_short());
+    let cut_short: Vec<u64> = cut_short.map(|each| each.begin.transaction).collect();
+    let awaiting = transactions.iter().filter_map(|each| {
+        let (transaction, until) = (each.begin.transaction, each.awaits_until()?.to_owned());
+        Some(Awaiting { transaction, until })
+    });
     Verification {
         schema: "verification/1".to_owned(),
-        drift: all.iter().any(apply::Verified::is_drift),
+        drift: all.iter().any(apply::Verified::is_drift) || !cut_short.is_empty(),
+        cut_short,
+        awaiting: awaiting.collect(),
         values: all.iter().map(value).collect(),
     }
 }
@@ -193,6 +288,7 @@ fn value(each: &apply::Verified) -> Value {
         Standing::LostOnReopen { found } => ("lost-on-reopen", Some(found), None),
         Standing::NotYetEffective { effective } => ("not-yet-effective", Some(effective), None),
         Standing::Reset => ("reset", None, None),
+        Standing::Elsewhere => ("elsewhere", None, None),
         Standing::Missing => ("missing", None, None),
         Standing::Unknown { .. } => ("unknown", None, None),
     };

@@ -15,9 +15,9 @@ use place::{Ask, Interrupts, Placement, Policy};
 use root::{LiveRoot, Root};
 use run::Extras;
 
-use super::screen::quoted;
 use crate::args::{Common, Exec, Memory, Print};
 use crate::expected::{EXEC_FAILED, Ended, Expected};
+use crate::typed::quoted;
 use crate::{source, terminal};
 
 pub(crate) fn run(common: &Common, exec: &Exec) -> Result<Ended, Expected> {
