@@ -12,6 +12,7 @@
 
 mod evidence;
 mod finding;
+mod guard;
 mod kernel_option;
 mod observation;
 mod place;
@@ -22,6 +23,7 @@ mod vocabulary;
 
 pub use evidence::{Evidence, Part, Span};
 pub use finding::{Change, Confidence, Finding, FindingEffect, Severity};
+pub use guard::{is_guard, keeps_safe};
 pub use kernel_option::KernelOption;
 pub use observation::{
     Form, Observation, Observe, Scope, canonical, opposite, same_value, spelled,

@@ -115,12 +115,27 @@ pub fn check(subject: &Subject<'_>, request: &Request) -> Result<(), Refusal> {
         check_value(entry, &named.value)?;
         check_twice(request, named)?;
     }
-    request.devices.iter().try_for_each(|device| known_device(subject, device))
+    request.devices.iter().try_for_each(|device| known_device(subject, device))?;
+    request.carries.iter().try_for_each(|name| known_nic(subject, name))
+}
+
+/// A name that guards nothing would let a person believe that the login is safe.
+fn known_nic(subject: &Subject<'_>, name: &str) -> Result<(), Refusal> {
+    let nics = &subject.machine.nics;
+    if nics.iter().any(|nic| nic.name == name) {
+        return Ok(());
+    }
+    let known: Vec<&str> = nics.iter().map(|nic| nic.name.as_str()).collect();
+    let help = match known.is_empty() {
+        true => "this machine has none".to_owned(),
+        false => format!("it has {}", known.join(", ")),
+    };
+    Err(Refusal::new(format!("this machine has no network device called {name:?}"), help))
 }
 
 /// Whether a name is that of a sysctl that keeps the machine safe. It is planned, and left.
 pub(crate) fn is_guarded(name: &str) -> bool {
-    catalogue::file_of_sysctl(name).is_some_and(|file| catalogue::keeps_safe(&file))
+    catalogue::file_of_sysctl(name).is_some_and(|file| setting::keeps_safe(&file))
 }
 
 fn entry<'a>(subject: &Subject<'a>, id: &str) -> Result<&'a Setting, Refusal> {

@@ -11,10 +11,6 @@ use crate::draft::{Draft, Drafted, Work};
 use crate::want::Want;
 use crate::{by_hand, device, ethtool, words};
 
-/// Entries whose change opens a machine, whatever their files are called.
-const GUARDS: [&str; 4] =
-    ["pcie-acs-redirect", "mitigations", "iommu-support", "block-write-cache"];
-
 /// Why a setting is left to others; none where nearside can write it.
 pub(crate) fn unwritten(
     work: &Work<'_>,
@@ -23,7 +19,7 @@ pub(crate) fn unwritten(
     devices: Vec<String>,
 ) -> Option<Left> {
     let write = entry.write.as_ref();
-    if write.is_some_and(Write::is_at_once) && !keeps_safe(entry) {
+    if write.is_some_and(Write::is_at_once) && !setting::is_guard(entry) {
         return None;
     }
     let (why, because) = reason(entry);
@@ -40,12 +36,6 @@ pub(crate) fn unwritten(
     })
 }
 
-fn keeps_safe(entry: &Setting) -> bool {
-    let written = entry.write.as_ref().and_then(|write| write.file.as_deref());
-    let file = written.or(entry.observe.file.as_deref());
-    GUARDS.contains(&entry.id.as_str()) || file.is_some_and(catalogue::keeps_safe)
-}
-
 fn reason(entry: &Setting) -> (LeftWhy, String) {
     let when = match entry.reboot {
         Reboot::Reload => "counts only when the driver is loaded again",
@@ -53,7 +43,7 @@ fn reason(entry: &Setting) -> (LeftWhy, String) {
         _ => "needs hands at the machine",
     };
     match entry.owner {
-        _ if keeps_safe(entry) => {
+        _ if setting::is_guard(entry) => {
             (LeftWhy::Security, "guards what devices and programs may reach".to_owned())
         }
         Owner::Bios => (LeftWhy::Owner, "set it in the firmware's setup, then reboot".to_owned()),

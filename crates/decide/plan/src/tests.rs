@@ -12,7 +12,7 @@ use machine::{
 use setting::{Goal, LeftWhy, Observation, Place, Plan};
 use units::{BitRate, Cpu, CpuSet, NodeId, PackageId};
 
-use crate::{Named, Queues, Request, check, plan, script, undo_script};
+use crate::{Named, Queues, Refusal, Request, check, plan, script, undo_script};
 
 /// Two nodes of 40 CPUs, one thread a core: CPUs 0 to 39 and 40 to 79.
 fn machine() -> Machine {
@@ -266,6 +266,35 @@ fn a_link_that_carries_something_is_dropped_only_by_name() {
     assert_eq!(left.len(), 1);
     let named = planned(&machine, &[], &names(&["nic-rx-ring=4096@eth0"]));
     assert_eq!(named.changes.first().and_then(|one| one.drops_link.as_deref()), Some("eth0"));
+}
+
+fn checked(machine: &Machine, request: &Request) -> Result<(), Refusal> {
+    let catalogue = Catalogue::built_in();
+    let goal = request.goal.unwrap_or_default();
+    check(&Subject { machine, observations: &[], catalogue: &catalogue, goal }, request)
+}
+
+#[test]
+fn a_named_carrier_adds_to_what_is_guarded() {
+    let mut machine = machine();
+    add_port(&mut machine, "eth0", 0x81, 2);
+    add_port(&mut machine, "eth1", 0x82, 2);
+    machine.nodes[1].cpus = CpuSet::from_list("79").unwrap();
+    let carries =
+        |name: &str| Request { queues: Queues::Fit, carries: vec![name.to_owned()], ..goal() };
+    let dropped = |machine: &Machine, name: &str| -> Vec<String> {
+        let plan = planned(machine, &[], &carries(name));
+        plan.changes.iter().filter_map(|one| one.drops_link.clone()).collect()
+    };
+    for name in ["eth0", "eth1"] {
+        assert_eq!(dropped(&machine, name), Vec::<String>::new(), "the other may carry the login");
+    }
+    machine.carriers.insert("eth0".to_owned(), [Carries::Login].into());
+    assert_eq!(dropped(&machine, "eth0"), ["eth1"]);
+    assert_eq!(dropped(&machine, "eth1"), Vec::<String>::new());
+    let refusal = checked(&machine, &carries("eht1")).unwrap_err();
+    assert_eq!(refusal.what, "this machine has no network device called \"eht1\"");
+    assert_eq!(refusal.help, "it has eth0, eth1");
 }
 
 #[test]

@@ -79,6 +79,8 @@ impl FileMedium {
     /// It cannot be made, or another process holds it and `wait` says to refuse.
     pub fn open(path: &Path, wait: Wait<'_>) -> Result<Self, JournalError> {
         let failed = |what| move |source| JournalError::Io { what, path: path.to_owned(), source };
+        // Before a lock is made beside it.
+        refuse_special(path).map_err(failed("open"))?;
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::DirBuilder::new()
                 .recursive(true)
@@ -190,8 +192,18 @@ impl Medium for FileMedium {
     }
 }
 
+/// A FIFO would be waited for, and a device has no end.
+fn refuse_special(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(there) if !there.is_file() => Err(io::Error::other("it is no plain file")),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// A file's bytes, up to the most that a journal has.
 pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    refuse_special(path)?;
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
     Ok(bytes)

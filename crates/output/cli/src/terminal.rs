@@ -72,6 +72,13 @@ pub(crate) fn document(value: &impl serde::Serialize) -> Result<(), Expected> {
     answer(&escaped(&text))
 }
 
+/// Prints a JSON document as one line, where more follow.
+pub(crate) fn line(value: &impl serde::Serialize) -> Result<(), Expected> {
+    let text = serde_json::to_string(value)
+        .map_err(|error| Expected::precondition(format!("cannot print JSON: {error}"), ""))?;
+    answer(&escaped(&text))
+}
+
 /// JSON in which nothing steers the terminal that it may be printed on. It writes out the control
 /// characters of ASCII by itself; what is left stands in strings, where an escape says the same.
 fn escaped(json: &str) -> String {

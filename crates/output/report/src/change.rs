@@ -38,6 +38,15 @@ pub struct LeftOut<'a> {
     pub others: usize,
 }
 
+/// Whether the kernel was asked to take it: what is not there, is placed by the kernel or may not be
+/// read was not.
+fn is_tried(outcome: &Outcome) -> bool {
+    !matches!(
+        outcome,
+        Outcome::Equal | Outcome::Managed | Outcome::Unsupported { .. } | Outcome::Denied { .. }
+    )
+}
+
 /// Draws what came of a plan.
 pub fn receipts(came: &Receipts, left: LeftOut<'_>, lines: Lines, style: &Style) -> String {
     let is_equal = |receipt: &&Receipt| receipt.outcome == Outcome::Equal;
@@ -63,13 +72,14 @@ fn left_rows(left: &Left) -> Vec<Row> {
 
 fn receipts_summary(came: &Receipts, left: LeftOut<'_>) -> String {
     let equal = came.receipts.iter().filter(|each| each.outcome == Outcome::Equal).count();
-    let written = came.receipts.len() - equal;
+    let written = came.receipts.iter().filter(|each| is_tried(&each.outcome)).count();
+    let unwritten = came.receipts.len() - equal - written;
     let so_before = match equal {
         0 => String::new(),
         many => format!("; {} so before", was(many)),
     };
     match (came.ending, came.transaction) {
-        (Ending::Done, None) if written > 0 => "Nothing was written.".to_owned(),
+        (Ending::Done, None) if written + unwritten > 0 => "Nothing was written.".to_owned(),
         (Ending::Done, None) if !left.named.is_empty() => {
             format!("Nothing to change, and {}.", impossible(left))
         }
@@ -82,7 +92,12 @@ fn receipts_summary(came: &Receipts, left: LeftOut<'_>) -> String {
             format!("Transaction {id}: {writes} tried{so_before}; {}.", impossible(left))
         }
         (Ending::Done, Some(id)) => {
-            format!("Transaction {id}: {} tried{so_before}.", text::count(written, "write"))
+            let refused = match unwritten {
+                0 => String::new(),
+                many => format!("; {many} cannot be written"),
+            };
+            let tried = text::count(written, "write");
+            format!("Transaction {id}: {tried} tried{refused}{so_before}.")
         }
         (Ending::Undone, None) if !left.named.is_empty() => {
             format!("Nothing was written: {}.", impossible(left))

@@ -2,12 +2,11 @@
 //! What is wanted: a value that can be compared, where it may apply, and nothing that makes a
 //! machine less safe.
 
-use setting::{Form, Goal, NUMERIC_FACTS, Setting, TAGS, Wanted, Wish, canonical};
+use setting::{Form, Goal, NUMERIC_FACTS, Setting, TAGS, Wanted, Wish, canonical, keeps_safe};
 
 use crate::Complaint;
 use crate::complaint::{spelled, suggest};
 use crate::entry::Origin;
-use crate::guard::keeps_safe;
 
 /// Commands that open a machine: never part of a change.
 const DENIED_COMMANDS: &[&str] =

@@ -2,12 +2,11 @@
 //! How a setting is written: a file of the kernel or a place that fits the scope, never one that
 //! keeps the machine safe.
 
-use setting::{Reboot, Scope, Setting, Write, WritePlace};
+use setting::{Reboot, Scope, Setting, Write, WritePlace, keeps_safe};
 
 use super::observe::placeholders;
 use crate::Complaint;
 use crate::entry::Origin;
-use crate::guard::keeps_safe;
 
 /// Checks how a setting is written.
 pub(super) fn check(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {

@@ -70,7 +70,7 @@ pub(crate) fn safe(seen: &Seen, request: &Request, plan: &Plan) -> Result<(), St
         if let Place::File { path } = &planned.place {
             let is_kernel =
                 ["/sys/", "/proc/sys/", "/proc/irq/"].iter().any(|top| path.starts_with(top));
-            if !is_kernel || path.contains("..") || catalogue::keeps_safe(path) {
+            if !is_kernel || path.contains("..") || setting::keeps_safe(path) {
                 return Err(format!("{path} is written"));
             }
         }

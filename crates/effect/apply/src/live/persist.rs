@@ -89,7 +89,7 @@ pub fn remove_script() -> String {
 pub fn moved(now: &Machine) -> Result<Vec<Difference>, OpenError> {
     let kept = root::open(Path::new(MACHINE), None)?;
     let then = linux::read(&*kept.root);
-    Ok(then.differences(now).into_iter().filter(Difference::is_of_topology).collect())
+    Ok(then.moved(now))
 }
 
 fn present() -> Vec<&'static str> {

@@ -156,6 +156,11 @@ impl<'a> Lookup<'a> {
             let path =
                 name.map_or_else(|| pattern.clone(), |name| pattern.replace("{device}", name));
             self.kernel.mode(&path).ok()?;
+            // Where a `*` or a link of the kernel's leads to counts, not how it is written.
+            let real = self.kernel.resolve(&path).ok()?;
+            if ![&path, &real].into_iter().all(|path| may_be_written(path)) {
+                return None;
+            }
             let place = Place::File { path: pattern };
             Some(Found { spot: Spot::File(path), place, part: part.to_owned() })
         };
@@ -249,32 +254,11 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Knobs that guard the machine, or run programs: no plan is about speed that writes them.
-const GUARDS: [&str; 16] = [
-    "accept_redirects",
-    "accept_source_route",
-    "core_pattern",
-    "drop_caches",
-    "hotplug",
-    "kptr_restrict",
-    "modprobe",
-    "modules_disabled",
-    "poweroff_cmd",
-    "randomize_va_space",
-    "rp_filter",
-    "sysrq",
-    "tcp_sack",
-    "tcp_syncookies",
-    "uevent_helper",
-    "yama",
-];
-
 /// Only the kernel's own knobs are written as files, and no path leaves them.
 fn may_be_written(path: &str) -> bool {
     let inside = ["/sys/", "/proc/sys/", "/proc/irq/"];
     let is_inside = inside.iter().any(|top| path.starts_with(top));
-    let is_forbidden = |part: &str| part == ".." || GUARDS.contains(&part);
-    is_inside && !path.split('/').any(is_forbidden)
+    is_inside && !path.split('/').any(|part| part == "..") && !setting::keeps_safe(path)
 }
 
 /// A name that is one part of a path.
@@ -305,6 +289,8 @@ mod tests {
             "/proc/sys/kernel/core_pattern",
             "/proc/sys/net/ipv4/conf/all/rp_filter",
             "/proc/sysrq-trigger",
+            "/proc/sys/net/ipv4/conf/all/secure_redirect*",
+            "/proc/sys/fs/binfmt_misc/register",
         ] {
             assert!(!may_be_written(path), "{path}");
         }

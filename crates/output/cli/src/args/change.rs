@@ -32,6 +32,8 @@ pub(crate) struct Wishes {
     pub(crate) only: Vec<String>,
 
     /// Only these devices
+    ///
+    /// By name, function, or by what they are: serial:NUMBER, nic:FUNCTION, mac:ADDRESS.
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     pub(crate) device: Vec<String>,
 
@@ -183,7 +185,7 @@ pub(crate) struct Revert {
                         verify --watch 30s"
 )]
 pub(crate) struct Verify {
-    /// Look again and again, so often
+    /// Look again and again, so often: 1s at least; with --json a document a line
     #[arg(long, value_name = "TIME", value_parser = period, num_args = 0..=1, default_missing_value = "10s")]
     pub(crate) watch: Option<Duration>,
 
@@ -208,6 +210,10 @@ pub(crate) struct Persist {
     /// Print the shell script that would do it, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+
+    /// The journal that it is written down in, /var/lib/nearside/journal unless told otherwise
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) journal: Option<PathBuf>,
 
     /// Let it go, and leave nothing behind
     #[arg(long, conflicts_with_all = ["goal", "set", "profile", "only"])]
@@ -239,6 +245,24 @@ fn period(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_have_changed_something_is_told_from_what_only_looks() {
+        use clap::Parser as _;
+
+        let may = |words: &[&str]| {
+            let all = [&["nearside"], words].concat();
+            crate::args::Arguments::try_parse_from(all).unwrap().may_change()
+        };
+        for words in [&["apply"][..], &["revert"], &["persist"], &["apply", "--confirm", "3"]] {
+            assert!(may(words), "{words:?}");
+        }
+        for words in
+            [&[][..], &["plan"], &["apply", "--dry-run"], &["revert", "--list"], &["verify"]]
+        {
+            assert!(!may(words), "{words:?}");
+        }
+    }
 
     #[test]
     fn times_have_units_and_an_end() {

@@ -123,6 +123,10 @@ pub(crate) enum Verb {
 pub(crate) struct Topology {
     #[command(flatten)]
     pub(crate) view: View,
+
+    /// Write over the SVG file that is there already
+    #[arg(long, requires = "svg", hide_short_help = true)]
+    pub(crate) force: bool,
 }
 
 /// What `topology` draws; one at a time, the boxes where none is named.

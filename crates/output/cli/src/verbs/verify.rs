@@ -34,7 +34,9 @@ fn once(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
     let waiting = apply::waiting(&kernel, &transactions, take_back::now_s())?;
     let values = apply::verify(&kernel, &transactions)?;
     let found = Found { values: &values, cut_short: &cut_short, waiting: &waiting };
-    if common.json {
+    if common.json && asked.watch.is_some() {
+        terminal::line(&report::json::verification(&found))?;
+    } else if common.json {
         terminal::document(&report::json::verification(&found))?;
     } else {
         let lines = if asked.verbose { Lines::All } else { Lines::Notable };

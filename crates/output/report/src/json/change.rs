@@ -134,6 +134,8 @@ pub struct Value {
     pub found: Option<String>,
     /// The service that writes it, where one is known to; null otherwise.
     pub by: Option<String>,
+    /// Why it is unknown; null where it is not.
+    pub why: Option<String>,
 }
 
 /// The document `transactions/1`: what can be taken back, newest first.
@@ -292,6 +294,10 @@ fn value(each: &apply::Verified) -> Value {
         Standing::Missing => ("missing", None, None),
         Standing::Unknown { .. } => ("unknown", None, None),
     };
+    let why = match &each.standing {
+        Standing::Unknown { why } => Some(why.to_string()),
+        _ => None,
+    };
     Value {
         transaction: each.transaction,
         setting: each.setting.clone(),
@@ -301,5 +307,6 @@ fn value(each: &apply::Verified) -> Value {
         standing: standing.to_owned(),
         found: found.map(|found| found.trim().to_owned()),
         by: by.cloned(),
+        why,
     }
 }

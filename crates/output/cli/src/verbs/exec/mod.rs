@@ -153,11 +153,12 @@ fn tell(placement: &Placement) {
 fn start(live: &LiveRoot, exec: &Exec, placement: &Placement) -> Result<Ended, Expected> {
     let Some((command, arguments)) = exec.command.split_first() else { return Ok(Ended::Well) };
     let extras = Extras { nice: exec.nice, io: exec.ioprio, cgroup: exec.cgroup.as_deref() };
-    run::carry_out(live, placement, &extras).map_err(|error| Expected::NotStarted {
-        what: error.to_string(),
-        help: error.help().to_owned(),
-        code: EXEC_FAILED,
-    })?;
+    let _carried =
+        run::carry_out(live, placement, &extras).map_err(|error| Expected::NotStarted {
+            what: error.to_string(),
+            help: error.help().to_owned(),
+            code: EXEC_FAILED,
+        })?;
     let failed = run::become_command(command, arguments);
     let code = failed.exit_code();
     let help = if code == 127 {
