@@ -199,11 +199,15 @@ pub(crate) struct Verify {
 #[derive(Debug, Args)]
 #[command(
     after_help = "At each boot the plan is made afresh; on another topology nothing is changed.\nExamples:\n  nearside persist --goal \
-                        throughput\n  nearside persist --remove"
+                        throughput\n  nearside persist --goal latency --verify-every 5m\n  nearside persist --remove"
 )]
 pub(crate) struct Persist {
     #[command(flatten)]
     pub(crate) wishes: Wishes,
+
+    /// Look so often whether all holds, by a timer whose unit fails where it does not: 5m, 1h
+    #[arg(long, value_name = "TIME", value_parser = period, conflicts_with = "remove")]
+    pub(crate) verify_every: Option<Duration>,
 
     /// Print the shell script that would do it, and change nothing
     #[arg(long)]
@@ -230,6 +234,12 @@ fn time(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs).ok_or_else(|| "a time is at most a day".to_owned())
 }
 
+/// A time that has to pass.
+fn period(text: &str) -> Result<Duration, String> {
+    let period = time(text)?;
+    if period.is_zero() { Err("a period is at least 1s".to_owned()) } else { Ok(period) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,5 +252,6 @@ mod tests {
         for text in ["", "s", "-1", "1d", "25h", "99999999999999999999", "1.5s", "ä"] {
             assert!(time(text).is_err(), "{text}");
         }
+        assert!(period("0s").is_err() && period("1s").is_ok());
     }
 }

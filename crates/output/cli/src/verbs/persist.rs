@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nearside persist`: keeps a plan over boots, hot-plug and re-opened devices.
 
-use apply::persist;
+use apply::persist::{self, Wish};
 use machine::{Difference, Machine};
 use root::About;
 
@@ -17,8 +17,9 @@ pub(crate) fn run(common: &Common, asked: &Persist) -> Result<Ended, Expected> {
     let kernel = change::kernel(common)?;
     // A wish that cannot be planned is not kept.
     let made = plan::make(common, &asked.wishes)?;
+    let wish = Wish { words: words(), verify_every: asked.verify_every };
     if asked.dry_run {
-        return terminal::answer(&persist::install_script(&words())?).map(|()| Ended::Well);
+        return terminal::answer(&persist::install_script(&wish)?).map(|()| Ended::Well);
     }
     change::demand_root("persist")?;
     if !persist::is_possible() {
@@ -31,10 +32,13 @@ pub(crate) fn run(common: &Common, asked: &Persist) -> Result<Ended, Expected> {
         time: change::now(),
         redacted: false,
     };
-    persist::install(&kernel, &words(), &about).map_err(|error| cannot("keep it", &error))?;
+    persist::install(&kernel, &wish, &about).map_err(|error| cannot("keep it", &error))?;
     terminal::answer("Kept: the plan is made afresh and carried out at each boot.\n")?;
     terminal::hint("carry it out now:  systemctl start nearside.service");
     terminal::hint("look at it:        systemctl cat nearside.service");
+    if wish.verify_every.is_some() {
+        terminal::hint("whether it holds:  systemctl status nearside-verify.service");
+    }
     terminal::hint("let it go:         nearside persist --remove");
     Ok(Ended::Well)
 }
@@ -84,7 +88,17 @@ fn difference(each: &Difference) -> String {
 fn words() -> Vec<String> {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let wishes = words.skip_while(|word| word != "persist").skip(1);
-    absolute(wishes.filter(|word| word != "--dry-run"))
+    absolute(of_apply(wishes).into_iter())
+}
+
+/// Without what is for `persist` alone.
+fn of_apply(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut is_period = false;
+    let is_kept = |word: &String| {
+        let was_period = std::mem::replace(&mut is_period, word == "--verify-every");
+        !was_period && !is_period && word != "--dry-run" && !word.starts_with("--verify-every=")
+    };
+    words.filter(is_kept).collect()
 }
 
 /// A unit starts in `/`, so a profile's path must begin there.
@@ -115,6 +129,13 @@ fn cannot(what: &str, error: &std::io::Error) -> Expected {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_for_persist_alone_is_no_word_of_apply() {
+        let words =
+            ["--verify-every", "5m", "--set", "a=1", "--verify-every=5m", "--dry-run", "5m"];
+        assert_eq!(of_apply(words.map(str::to_owned).into_iter()), ["--set", "a=1", "5m"]);
+    }
 
     #[test]
     fn a_profile_is_found_from_the_top() {
