@@ -16,7 +16,7 @@ use crate::drives::Drives;
 use crate::error::{At, Error, Result};
 use crate::image::{Kernel, Lab};
 use crate::machine::{Device, Kind, Link, Machine};
-use crate::options::{Console, Options};
+use crate::options::{Console, Init, Options};
 use crate::qemu::{self, Arguments, Qmp};
 use crate::{acpi, cpio, process};
 
@@ -65,6 +65,8 @@ pub struct Guest {
     folder: Option<TempDir>,
     started: Instant,
     boot_time: Duration,
+    /// What a boot may take.
+    patience: Duration,
     tasks: u32,
 }
 
@@ -142,7 +144,10 @@ impl Lab {
             options,
         };
         let qemu = spawn(&arguments.list()?, folder.path(), options.console)?;
-        Guest::connect(qemu, machine.clone(), folder, drives)
+        let mut guest = Guest::connect(qemu, machine.clone(), folder, drives)?;
+        // A boot of systemd takes three times the CPU time.
+        guest.patience = BOOT_PATIENCE * if options.init == Init::Systemd { 2 } else { 1 };
+        Ok(guest)
     }
 
     /// Tables first, uncompressed; then busybox and modules; then our scripts.
@@ -196,6 +201,7 @@ impl Guest {
                 folder: Some(folder),
                 started: Instant::now(),
                 boot_time: Duration::ZERO,
+                patience: BOOT_PATIENCE,
                 tasks: 0,
             }),
             Err(error) => {
@@ -227,7 +233,7 @@ impl Guest {
             return Err(error);
         }
         self.qmp.call("cont", &json!({}))?;
-        self.wait("no boot", BOOT_PATIENCE, |agent| agent.boot().is_some().then_some(()))?;
+        self.wait("no boot", self.patience, |agent| agent.boot().is_some().then_some(()))?;
         self.boot_time = self.started.elapsed();
         Ok(())
     }
@@ -334,7 +340,7 @@ impl Guest {
     /// The guest does not come up again.
     pub fn reboot(&mut self) -> Result<()> {
         self.agent.say("reboot").at("port")?;
-        self.wait("no reboot", BOOT_PATIENCE, |agent| agent.boot().is_some().then_some(()))
+        self.wait("no reboot", self.patience, |agent| agent.boot().is_some().then_some(()))
     }
 
     /// Writes everything back, ends the guest and gives its drives.

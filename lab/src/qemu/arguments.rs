@@ -102,8 +102,10 @@ impl Arguments<'_> {
             cpus.packages, cpus.dies, cpus.cores, cpus.threads
         );
         let memory = format!("{}M", u64::from(machine.memory_mib) * u64::from(machine.nodes()));
+        let model = if cpus.bare_metal { ",-hypervisor" } else { "" };
+        let model = format!("{}{model}", cpus.model);
         let mut list: Vec<String> =
-            words(&[("-cpu", &cpus.model), ("-smp", &smp), ("-m", &memory)]).collect();
+            words(&[("-cpu", &model), ("-smp", &smp), ("-m", &memory)]).collect();
         for node in 0..machine.nodes() {
             let size = machine.memory_mib;
             list.extend(words(&[
