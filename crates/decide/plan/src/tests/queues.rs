@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Spread of received packets, flows that follow their readers, and queues that are yet to come.
 
-use machine::{Feature, ReceiveSpread};
+use machine::{Carries, Feature, ReceiveSpread};
 use setting::{Ethtool, Planned};
 
 use super::*;
@@ -145,8 +145,8 @@ fn irqbalance_is_told_of_queues_that_have_no_number_yet() {
         seen: None,
         configuration: Some(("/etc/default/irqbalance".to_owned(), "OPTIONS=-i7".to_owned())),
     });
-    let carriers = vec!["eth1".to_owned()];
-    let request = Request { queues: Queues::Fit, carries: carriers, ..goal() };
+    machine.carriers.insert("eth1".to_owned(), [Carries::Login].into());
+    let request = Request { queues: Queues::Fit, ..goal() };
     let plan = planned(&machine, &[], &request);
     let at = |place: fn(&Place) -> bool| plan.changes.iter().position(|one| place(&one.place));
     let ban = at(|place| *place == Place::BannedInterrupts).unwrap();

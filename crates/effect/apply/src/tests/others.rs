@@ -153,7 +153,9 @@ fn a_setting_or_a_device_is_taken_back_alone() {
     assert_eq!(back(Selection::Device("nvme0n1".to_owned())), 1);
     assert_eq!(read(&kernel, &format!("{QUEUE}/nr_requests")), "64");
     assert_eq!(read(&kernel, "/proc/sys/vm/swappiness"), "10");
-    assert_eq!(back(Selection::Device("sda".to_owned())), 0);
+    let other = Selection::Device("sda".to_owned());
+    let refused = revert(&kernel, &mut journal(&medium), &other, Force::Respect);
+    assert!(matches!(refused, Err(ApplyError::NothingOf { .. })), "{refused:?}");
     assert_eq!(back(Selection::All), 1);
     assert_eq!(left(&kernel), [""; 0]);
 }
@@ -345,7 +347,7 @@ fn a_name_that_the_journal_has_not_is_refused() {
 fn what_belongs_to_another_network_namespace_is_left_there() {
     let (kernel, medium) = (kernel(), MemoryMedium::default());
     let path = "/proc/sys/net/ipv4/tcp_rmem";
-    let own = "4096 131072 6291456";
+    let own = "4096\t131072\t6291456";
     kernel.enter_network("net:[1]");
     let changes = [(path, Form::Numbers, "4096 131072 16777216"), SWAP];
     carry_out(&kernel, &medium, changes.map(|(path, form, to)| file(path, form, to)).to_vec());
