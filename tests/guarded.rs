@@ -109,6 +109,7 @@ fn begun(path: &Path, guard: Option<Guard>) -> Result<(), Failed> {
         at: text("2026-01-01T00:00:00Z"),
         version: text("0.1.0"),
         why: text("a test"),
+        network: None,
         guard,
     };
     let transaction = journal.begin(begin).map_err(failed)?;
