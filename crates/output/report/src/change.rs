@@ -258,9 +258,13 @@ pub fn verified(found: &Found<'_>, lines: Lines, style: &Style) -> String {
     let cut_short = found.cut_short.iter();
     let mut said: Vec<String> =
         cut_short.map(|id| format!("Transaction {id} was cut short.")).collect();
-    let off = found.values.iter().filter(|each| each.is_drift()).count();
-    said.extend(match (found.values.len(), off) {
-        (0, _) if said.is_empty() => Some("Nothing is applied.".to_owned()),
+    let is_here = |each: &&Verified| each.standing != Standing::Elsewhere;
+    let here = found.values.iter().filter(is_here).count();
+    let off = found.values.iter().filter(is_here).filter(|each| each.is_drift()).count();
+    said.extend(match (here, off) {
+        (0, _) if said.is_empty() && found.values.is_empty() => {
+            Some("Nothing is applied.".to_owned())
+        }
         (0, _) => None,
         (1, 0) => Some("The one value holds.".to_owned()),
         (2, 0) => Some("Both values hold.".to_owned()),
@@ -269,6 +273,10 @@ pub fn verified(found: &Found<'_>, lines: Lines, style: &Style) -> String {
         (many, 1) => Some(format!("1 of {many} values is not as set.")),
         (many, off) => Some(format!("{off} of {many} values are not as set.")),
     });
+    if found.values.len() > here {
+        let elsewhere = text::count(found.values.len() - here, "value");
+        said.push(format!("{elsewhere} of another network namespace cannot be seen from here."));
+    }
     let summary = said.join(" ");
     let is_notable = |each: &&Verified| lines == Lines::All || each.standing != Standing::AsSet;
     draw(&summary, found.values.iter().filter(is_notable).map(verified_row).collect(), style)
@@ -489,6 +497,41 @@ mod tests {
             let drawn = super::receipts(&came, left, Lines::Notable, &Style::default());
             assert!(!drawn.contains("as wanted"), "{drawn}");
             assert!(drawn.contains("impossible  nic-channels  eth0  9: eth0 has none"), "{drawn}");
+        }
+    }
+
+    #[test]
+    fn values_are_counted_as_people_count() {
+        let value = |standing: &Standing| Verified {
+            transaction: 1,
+            setting: "swappiness".to_owned(),
+            device: None,
+            path: "/proc/sys/vm/swappiness".to_owned(),
+            wanted: "10".to_owned(),
+            standing: standing.clone(),
+        };
+        let holds = Standing::AsSet;
+        let off = Standing::Drifted { found: "7".to_owned() };
+        let elsewhere = Standing::Elsewhere;
+        for (standings, cut_short, says) in [
+            (vec![], &[][..], "Nothing is applied."),
+            (vec![], &[4][..], "Transaction 4 was cut short."),
+            (vec![&holds], &[], "The one value holds."),
+            (vec![&holds; 2], &[], "Both values hold."),
+            (vec![&holds; 3], &[4], "Transaction 4 was cut short. All 3 values hold."),
+            (vec![&off], &[], "The one value is not as set."),
+            (vec![&off, &holds], &[], "1 of 2 values is not as set."),
+            (vec![&off, &off, &holds], &[], "2 of 3 values are not as set."),
+            (
+                vec![&elsewhere, &holds],
+                &[],
+                "The one value holds. 1 value of another network namespace cannot be seen from here.",
+            ),
+        ] {
+            let values: Vec<Verified> = standings.into_iter().map(value).collect();
+            let found = Found { values: &values, cut_short, waiting: &[] };
+            let drawn = verified(&found, Lines::Notable, &Style::default());
+            assert_eq!(drawn.lines().next(), Some(says));
         }
     }
 }
