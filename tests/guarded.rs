@@ -29,8 +29,8 @@ const SCRIPTS: [(&str, &str); 4] = [
         code 0 nearside apply --set somaxconn=200 --confirm-within 3s
         said "confirm within 3 s, or all is taken back:  nearside apply --journal $T/journal --confirm 1"
         is 200 applied
-        nearside revert --list; said "to be confirmed by 20"; said "keep transaction 1:  nearside apply --journal $T/journal --confirm 1 ("
-        nearside verify; said "keep transaction 1:  nearside apply --journal $T/journal --confirm 1 ("
+        nearside revert --list; said "waits for its confirmation"
+        nearside verify; said "transaction 1 waits for its confirmation"
         back 100
         code 4 nearside apply --confirm; said "nothing waits for a confirmation"
         code 4 nearside apply --confirm 1; said "transaction 1 has been taken back already"

@@ -202,7 +202,8 @@ fn standing(lookup: &Lookup<'_>, entry: &Entry) -> (String, Standing) {
     let after = receipt.and_then(|receipt| receipt.after.as_ref());
     let to = lookup.meant(&intent.place, &intent.to);
     let is_same = spot.is(intent.form, &to, &now)
-        || after.is_some_and(|after| spot.same(intent.form, after, &now));
+        // What stands for something else may mean another value by now.
+        || (to == intent.to && after.is_some_and(|after| spot.same(intent.form, after, &now)));
     if is_same {
         return (path, effective(lookup, &spot, &now));
     }

@@ -3,7 +3,7 @@
 
 use setting::Undone;
 
-use crate::{Begin, Due, End, Intent, JournalError, Receipt, Record, Undoing};
+use crate::{Begin, End, Intent, JournalError, Receipt, Record, Undoing};
 
 /// A transaction: changes that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +16,9 @@ pub struct Transaction {
     pub is_ready: bool,
     /// How it ended; none where the process died.
     pub end: Option<End>,
-    /// When it is taken back unless it is confirmed; none where that is not told.
-    pub due: Option<Due>,
+    /// When it is taken back unless it is confirmed, in seconds since its boot began; none where
+    /// that is not told.
+    pub due: Option<u64>,
     /// Whether a person confirmed it.
     pub is_confirmed: bool,
     /// What was being undone when the process died.
@@ -53,12 +54,6 @@ impl Transaction {
     /// written, and nobody has taken them back.
     pub fn is_cut_short(&self) -> bool {
         self.end.is_none() && !self.is_settled()
-    }
-
-    /// When it is taken back unless somebody confirms it; none where it stays.
-    pub fn awaits_until(&self) -> Option<&str> {
-        let is_open = !self.is_confirmed && !self.is_settled();
-        self.due.as_ref().map(|due| due.by.as_str()).filter(|_| is_open)
     }
 
     /// One more of those that were being undone is told.
@@ -117,7 +112,7 @@ impl Fold {
                 self.entry(transaction, index)?.receipt = Some(receipt);
             }
             Record::End { transaction, how } => self.transaction(transaction)?.end = Some(how),
-            Record::Due { transaction, due } => self.transaction(transaction)?.due = Some(due),
+            Record::Due { transaction, at } => self.transaction(transaction)?.due = Some(at),
             Record::Confirm { transaction } => {
                 self.transaction(transaction)?.is_confirmed = true;
             }

@@ -85,16 +85,19 @@ fn completed(text: &str, carried: &[Carried]) -> String {
     let mut parts = text.split(PROGRAM);
     let mut said = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let end = part.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(part.len());
-        let (verb, rest) = part.split_at(end);
-        let command = rest.split(['`', '\n']).next().unwrap_or_default();
+        let ends = ENDS.iter().filter_map(|end| part.find(end));
+        let (command, rest) = part.split_at(ends.min().unwrap_or(part.len()));
+        let verb = command.split(' ').next().unwrap_or_default();
         let is_needed = |one: &&Carried| one.verbs.contains(&verb) && !command.contains(one.flag);
         let words = carried.iter().filter(is_needed);
         let words: String = words.map(|one| format!(" {} {}", one.flag, one.value)).collect();
-        said.push_str(&format!("{PROGRAM}{verb}{words}{rest}"));
+        said.push_str(&format!("{PROGRAM}{command}{words}{rest}"));
     }
     said
 }
+
+/// What ends a command in a sentence; `…` stands for words that are not said.
+const ENDS: [&str; 4] = ["`", "\n", "; ", " …"];
 
 #[cfg(test)]
 mod tests {
@@ -113,13 +116,14 @@ mod tests {
             ("verify it:     nearside verify", "verify it:     nearside verify --journal /srv/j"),
             (
                 "`nearside revert` takes it back, `nearside revert --list` lists",
-                "`nearside revert --journal /srv/j` takes it back, `nearside revert --journal \
-                 /srv/j --list` lists",
+                "`nearside revert --journal /srv/j` takes it back, `nearside revert --list \
+                 --journal /srv/j` lists",
             ),
             (
                 "nearside apply --confirm",
-                "nearside apply --catalogue own --journal /srv/j --confirm",
+                "nearside apply --confirm --catalogue own --journal /srv/j",
             ),
+            ("nearside revert …; or not", "nearside revert --journal /srv/j …; or not"),
             ("nearside verify --journal /srv/j", "nearside verify --journal /srv/j"),
             ("nearside: no; see nearside plan", "nearside: no; see nearside plan --catalogue own"),
             ("another nearside (process 5)", "another nearside (process 5)"),
@@ -128,7 +132,7 @@ mod tests {
         }
         let plan = "nearside --from synthetic:faulty plan";
         let line = "nearside plan --set 'mtu=9000@eth0'";
-        let expected = "nearside plan --from synthetic:faulty --set 'mtu=9000@eth0'";
+        let expected = "nearside plan --set 'mtu=9000@eth0' --from synthetic:faulty";
         assert_eq!(said(plan, line), expected);
         assert_eq!(said(plan, "nearside apply"), "nearside apply");
         assert_eq!(said("nearside verify", "nearside revert"), "nearside revert");

@@ -3,7 +3,7 @@
 //!
 //! Alike lines of several devices are one, so that a thousand CPUs are a line and not a thousand.
 
-use apply::{Ending, Receipt, Receipts, Reverted, Standing, Verified};
+use apply::{Ending, Receipt, Receipts, Reverted, Standing, Unconfirmed, Verified};
 use journal::Transaction;
 use setting::{Left, Outcome, Undone};
 
@@ -242,51 +242,57 @@ fn reverted_row(each: &Reverted) -> Row {
     Row { word, role, setting: each.setting.clone(), device: each.device.clone(), text }
 }
 
-/// Draws how the changes of transactions stand.
-pub fn verified(
-    all: &[Verified],
-    transactions: &[Transaction],
-    lines: Lines,
-    style: &Style,
-) -> String {
-    let off = all.iter().filter(|each| each.is_drift()).count();
-    let cut_short = transactions.iter().filter(|each| each.is_cut_short());
-    let mut said: Vec<String> = cut_short
-        .map(|each| format!("Transaction {} was cut short.", each.begin.transaction))
-        .collect();
-    match (all.len(), off) {
-        (0, _) if said.is_empty() => said.push("Nothing is applied.".to_owned()),
-        (0, _) => {}
-        (1, 0) => said.push("The one value holds.".to_owned()),
-        (2, 0) => said.push("Both values hold.".to_owned()),
-        (many, 0) => said.push(format!("All {many} values hold.")),
-        (1, _) => said.push("The one value is not as set.".to_owned()),
-        (many, 1) => said.push(format!("1 of {many} values is not as set.")),
-        (many, off) => said.push(format!("{off} of {many} values are not as set.")),
-    }
-    said.extend(transactions.iter().filter_map(awaiting));
-    let summary = said.join(" ");
-    let is_notable = |each: &&Verified| lines == Lines::All || each.standing != Standing::AsSet;
-    draw(&summary, all.iter().filter(is_notable).map(verified_row).collect(), style)
+/// How the changes of a journal stand.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    /// The values, each with how it stands.
+    pub values: &'a [Verified],
+    /// Transactions whose process died on the way.
+    pub cut_short: &'a [u64],
+    /// Transactions that are taken back unless they are confirmed.
+    pub waiting: &'a [Unconfirmed],
 }
 
-/// A transaction that nobody has confirmed yet, in a sentence.
-fn awaiting(each: &Transaction) -> Option<String> {
-    let until = each.awaits_until()?;
-    let id = each.begin.transaction;
-    Some(format!("Transaction {id} is taken back at {until} unless it is confirmed."))
+/// Draws how changes stand.
+pub fn verified(found: &Found<'_>, lines: Lines, style: &Style) -> String {
+    let cut_short = found.cut_short.iter();
+    let mut said: Vec<String> =
+        cut_short.map(|id| format!("Transaction {id} was cut short.")).collect();
+    let off = found.values.iter().filter(|each| each.is_drift()).count();
+    said.extend(match (found.values.len(), off) {
+        (0, _) if said.is_empty() => Some("Nothing is applied.".to_owned()),
+        (0, _) => None,
+        (1, 0) => Some("The one value holds.".to_owned()),
+        (2, 0) => Some("Both values hold.".to_owned()),
+        (many, 0) => Some(format!("All {many} values hold.")),
+        (1, _) => Some("The one value is not as set.".to_owned()),
+        (many, 1) => Some(format!("1 of {many} values is not as set.")),
+        (many, off) => Some(format!("{off} of {many} values are not as set.")),
+    });
+    let summary = said.join(" ");
+    let is_notable = |each: &&Verified| lines == Lines::All || each.standing != Standing::AsSet;
+    draw(&summary, found.values.iter().filter(is_notable).map(verified_row).collect(), style)
+}
+
+/// How long a transaction waits still, as part of a sentence.
+pub fn waits(unconfirmed: &Unconfirmed) -> String {
+    match unconfirmed.left_s {
+        Some(left) => format!("waits for its confirmation, {left} s left"),
+        None => "waits for its confirmation".to_owned(),
+    }
 }
 
 /// The transactions that can be taken back, newest first.
-pub fn listed(transactions: &[Transaction]) -> String {
+pub fn listed(transactions: &[Transaction], waiting: &[Unconfirmed]) -> String {
     if transactions.is_empty() {
         return "No changes are in the journal.\n".to_owned();
     }
     let state = |each: &Transaction| {
         let left = each.entries.iter().filter(|entry| !entry.is_settled()).count();
-        let state = match (each.is_cut_short(), each.awaits_until()) {
+        let own = waiting.iter().find(|one| one.transaction == each.begin.transaction);
+        let state = match (each.is_cut_short(), own) {
             (true, _) => ", cut short".to_owned(),
-            (false, Some(until)) => format!(", to be confirmed by {until}"),
+            (false, Some(own)) => format!(", {}", waits(own)),
             (false, None) => String::new(),
         };
         format!("{}{state}", text::count(left, "value"))
@@ -392,6 +398,10 @@ mod tests {
         let mut receipts = receipts.to_vec();
         receipts.push(receipt("sda", Outcome::Equal));
         receipts.push(receipt("sdb", Outcome::Refused { errno: "EINVAL".to_owned() }));
+        let asked = |errno: &str| errno.to_owned();
+        receipts.push(receipt("sdc", Outcome::Unsupported { errno: asked("ENOENT") }));
+        receipts.push(receipt("sdd", Outcome::Managed));
+        receipts.push(receipt("sde", Outcome::Denied { errno: asked("EPERM") }));
         let came = Receipts {
             transaction: Some(4),
             receipts,
@@ -400,7 +410,8 @@ mod tests {
         };
         let left = LeftOut::default();
         let drawn = super::receipts(&came, left, Lines::Notable, &Style::default());
-        assert!(drawn.starts_with("Transaction 4: 4 writes tried; 1 was so before."), "{drawn}");
+        let first = "Transaction 4: 4 writes tried; 3 cannot be written; 1 was so before.";
+        assert!(drawn.starts_with(first), "{drawn}");
         assert!(drawn.contains("nvme0n1, nvme1n1, nvme2n1"), "{drawn}");
         assert!(drawn.contains("EINVAL"), "{drawn}");
         assert_eq!(drawn.matches("applied").count(), 1, "{drawn}");

@@ -24,7 +24,8 @@ fn phase(planned: &Planned) -> usize {
 }
 
 /// (first, second): the second would be undone, or refused, before the first.
-const PAIRS: [(&str, &str); 6] = [
+const PAIRS: [(&str, &str); 7] = [
+    ("nic-ntuple", "rps-flow-count"),
     ("block-scheduler", "block-nr-requests"),
     ("block-scheduler-scsi", "block-nr-requests"),
     ("cpufreq-governor", "energy-performance-preference"),

@@ -40,7 +40,6 @@ enum By {
 
 /// The word by which a process tells that it is on its own.
 const READY: &[u8; 6] = b"ready\n";
-
 /// A process starts within milliseconds, and within seconds where all else waits for it too.
 const START: Duration = Duration::from_secs(30);
 
@@ -57,7 +56,7 @@ pub fn start(journal: &Path) -> io::Result<TakeBack> {
     let token = token()?;
     let unit = format!("nearside-take-back-{token}.service");
     let mut command = Command::new(std::env::current_exe()?);
-    let by = match systemd::runner(&unit) {
+    let by = match systemd::runner(&unit).filter(|_| is_of_first_network()) {
         Some(mut runner) => {
             // Started only when it has said so: sd_notify(3).
             runner.arg("--service-type=notify").arg(command.get_program());
@@ -88,8 +87,7 @@ fn revert(command: &mut Command, journal: &Path, token: &str) {
     command.args([OsStr::new("--journal"), journal.as_os_str()]);
 }
 
-/// A process that says when it is on its own: only then may the first write be made. It has not
-/// touched the journal by then, which the caller holds.
+/// A process that says when it is on its own: only then may the first write be made.
 fn process(command: &mut Command) -> io::Result<Child> {
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn()?;
@@ -115,7 +113,14 @@ fn says_ready(mut stdout: impl Read + Send + 'static) -> bool {
     told.recv_timeout(START).unwrap_or(false)
 }
 
-/// What the revert that waits does first, before it asks for the journal: leaves the session it was started in, and says so.
+/// Whether this process shares the network of the first one, whose services systemd starts: a service
+/// sees nothing of another network namespace.
+fn is_of_first_network() -> bool {
+    let network = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/net")).ok();
+    network("1").is_none_or(|first| network("self") == Some(first))
+}
+
+/// What the revert that waits does first: leaves the session it was started in, and says so.
 ///
 /// # Errors
 /// It cannot leave the session, or nobody listens.
@@ -172,7 +177,7 @@ impl TakeBack {
 impl Drop for TakeBack {
     /// Ends it: nothing was changed that could be taken back. One that goes on finds no transaction.
     fn drop(&mut self) {
-        if thread::panicking() {
+        if std::thread::panicking() {
             return;
         }
         match self.by.take() {

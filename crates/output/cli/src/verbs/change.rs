@@ -2,10 +2,9 @@
 //! What the verbs that change a machine share: the live kernel, the journal, and their errors.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use apply::{ApplyError, take_back};
-use journal::{Journal, JournalError, Transaction, Wait};
+use apply::ApplyError;
+use journal::{Journal, JournalError, Wait};
 use root::LiveRoot;
 
 use crate::args::{Changing, Common};
@@ -59,30 +58,10 @@ pub(crate) fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// A moment after this one, as the journal holds it.
-pub(crate) fn later(after: Duration) -> String {
-    let now = jiff::Timestamp::now();
-    let then = now.checked_add(jiff::SignedDuration::try_from(after).unwrap_or_default());
-    then.unwrap_or(now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
 /// The command as typed.
 pub(crate) fn command() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once("nearside".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
-}
-
-/// Tells which transactions wait for a person, for how long, and what to do.
-pub(crate) fn tell_waiting(
-    kernel: &LiveRoot,
-    transactions: &[Transaction],
-) -> Result<(), Expected> {
-    for waiting in apply::waiting(kernel, transactions, take_back::now_s())? {
-        let id = waiting.transaction;
-        let left = waiting.left_s.map_or_else(String::new, |left| format!(" ({left} s left)"));
-        terminal::hint(&format!("keep transaction {id}:  nearside apply --confirm {id}{left}"));
-    }
-    Ok(())
 }
 
 impl From<ApplyError> for Expected {
@@ -97,8 +76,8 @@ impl From<ApplyError> for Expected {
             ApplyError::LeftBehind(_) => Self::Stuck { what, help },
             ApplyError::TakenBack(_) | ApplyError::Untold(_) => Self::Undone { what, help },
             ApplyError::NoTransaction(_)
-            | ApplyError::NothingOf { .. }
-            | ApplyError::SeveralWait(_) => Self::Usage { what, help },
+            | ApplyError::SeveralWait(_)
+            | ApplyError::NothingOf { .. } => Self::Usage { what, help },
             _ => Self::Precondition { what, help },
         }
     }

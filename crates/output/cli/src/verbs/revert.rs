@@ -12,10 +12,6 @@ use crate::terminal;
 use crate::verbs::change;
 
 pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
-    if asked.unless_confirmed.is_some() {
-        // Whoever started it holds the journal, and waits for its word.
-        take_back::ready()?;
-    }
     let kernel = change::kernel(common)?;
     if asked.list {
         return list(common, &kernel, &Journal::look(&change::path(&asked.changing))?);
@@ -61,6 +57,7 @@ fn selection(asked: &Revert) -> Selection {
 ///
 /// The apply holds the journal until it has ended. One that was cut short is taken back at once.
 fn unconfirmed(asked: &Revert, token: &str) -> Result<Option<(Journal, u64)>, Expected> {
+    take_back::ready()?;
     let journal = change::journal(&asked.changing)?;
     let Some(own) = apply::guarded_by(journal.transactions(), token) else { return Ok(None) };
     let due = apply::due_s(own, take_back::now_s());
@@ -90,11 +87,11 @@ fn list(
     kernel: &LiveRoot,
     transactions: &[Transaction],
 ) -> Result<Ended, Expected> {
+    let waiting = apply::waiting(kernel, transactions, take_back::now_s())?;
     if common.json {
-        terminal::document(&report::json::transactions(transactions))?;
+        terminal::document(&report::json::transactions(transactions, &waiting))?;
     } else {
-        terminal::answer(&report::change::listed(transactions))?;
+        terminal::answer(&report::change::listed(transactions, &waiting))?;
     }
-    change::tell_waiting(kernel, transactions)?;
     Ok(Ended::Well)
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `receipts/1`, `reverts/1`, `verification/1` and `transactions/1`: what came of changes.
 
-use apply::{Ending, Standing};
+use apply::{Ending, Standing, Unconfirmed};
 use journal::Transaction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use setting::{Left, Outcome, Undone};
 
 use super::plan::{PlanLeft, left};
+use crate::change::Found;
 
 /// The document `receipts/1`: what came of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -109,8 +110,8 @@ pub struct Verification {
 pub struct Awaiting {
     /// Its number.
     pub transaction: u64,
-    /// When it is taken back (RFC 3339).
-    pub until: String,
+    /// Seconds that are left to do so; null where that is not told.
+    pub left_s: Option<u64>,
 }
 
 /// How one value stands.
@@ -159,13 +160,16 @@ pub struct Listed {
     pub values: u64,
     /// Whether its process died on the way.
     pub cut_short: bool,
-    /// When it is taken back unless somebody confirms it (RFC 3339); null where it stays.
-    pub confirm_by: Option<String>,
+    /// Whether it is taken back unless somebody confirms it.
+    pub waits: bool,
+    /// Seconds that are left to confirm it; null where that is not told, and where it stays.
+    pub left_s: Option<u64>,
 }
 
 /// What can be taken back.
-pub fn transactions(all: &[Transaction]) -> Transactions {
+pub fn transactions(all: &[Transaction], waiting: &[Unconfirmed]) -> Transactions {
     let listed = |each: &Transaction| {
+        let own = waiting.iter().find(|one| one.transaction == each.begin.transaction);
         let left = each.entries.iter().filter(|entry| !entry.is_settled()).count();
         Listed {
             transaction: each.begin.transaction,
@@ -173,7 +177,8 @@ pub fn transactions(all: &[Transaction]) -> Transactions {
             why: each.begin.why.clone(),
             values: u64::try_from(left).unwrap_or(u64::MAX),
             cut_short: each.is_cut_short(),
-            confirm_by: each.awaits_until().map(str::to_owned),
+            waits: own.is_some(),
+            left_s: own.and_then(|own| own.left_s),
         }
     };
     Transactions {
@@ -263,20 +268,17 @@ fn undone_class(undone: &Undone) -> &'static str {
     }
 }
 
-/// How the changes of transactions stand.
-pub fn verification(all: &[apply::Verified], transactions: &[Transaction]) -> Verification {
-    let cut_short = transactions.iter().filter(|each| each.is_cut_short());
-    let cut_short: Vec<u64> = cut_short.map(|each| each.begin.transaction).collect();
-    let awaiting = transactions.iter().filter_map(|each| {
-        let (transaction, until) = (each.begin.transaction, each.awaits_until()?.to_owned());
-        Some(Awaiting { transaction, until })
-    });
+/// How changes stand.
+pub fn verification(found: &Found<'_>) -> Verification {
+    let awaiting =
+        |each: &Unconfirmed| Awaiting { transaction: each.transaction, left_s: each.left_s };
+    let is_drift = found.values.iter().any(apply::Verified::is_drift);
     Verification {
         schema: "verification/1".to_owned(),
-        drift: all.iter().any(apply::Verified::is_drift) || !cut_short.is_empty(),
-        cut_short,
-        awaiting: awaiting.collect(),
-        values: all.iter().map(value).collect(),
+        drift: is_drift || !found.cut_short.is_empty(),
+        cut_short: found.cut_short.to_vec(),
+        awaiting: found.waiting.iter().map(awaiting).collect(),
+        values: found.values.iter().map(value).collect(),
     }
 }
 
