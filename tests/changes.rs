@@ -17,7 +17,18 @@ struct Walk {
     never: &'static [&'static str],
 }
 
-const WALKS: [Walk; 13] = [
+const WALKS: [Walk; 14] = [
+    Walk {
+        // Whoever starts it holds the journal until it hears the word.
+        name: "what-waits-says-so-before-it-asks-for-the-journal",
+        script: "nearside apply --set somaxconn=5000 --confirm-within 3s; exec 9>>$J.lock; flock 9\n\
+                 T=$(grep -o '\"token\":\"[0-9a-f]*' $J | cut -d '\"' -f 4)\n\
+                 $N revert --unless-confirmed $T --journal $J > $J.said 9>&- &\n\
+                 for i in $(seq 300); do [ -s $J.said ] && break; sleep 0.1; done\n\
+                 cat $J.said; flock -u 9; wait; cat $S",
+        says: &["ready\n", "\n4096"],
+        never: &[],
+    },
     Walk {
         name: "no-time-to-confirm-is-refused",
         script: "nearside apply --set somaxconn=5000 --confirm-within 0s; echo rc $?; cat $S",

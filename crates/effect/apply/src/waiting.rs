@@ -32,7 +32,7 @@ pub fn waiting(
     let of_now = transactions.iter().filter(|each| each.begin.boot == boot && waits(each));
     let unconfirmed = |each: &Transaction| Unconfirmed {
         transaction: each.begin.transaction,
-        left_s: each.due.map(|due| due.saturating_sub(now_s)),
+        left_s: each.due.as_ref().map(|due| due.at_s.saturating_sub(now_s)),
     };
     Ok(of_now.map(unconfirmed).collect())
 }
@@ -55,7 +55,10 @@ pub fn guarded_by<'a>(transactions: &'a [Transaction], token: &str) -> Option<&'
 pub fn due_s(transaction: &Transaction, now_s: u64) -> u64 {
     let seconds = transaction.begin.guard.as_ref().map_or(0, |guard| guard.seconds);
     match transaction.end {
-        Some(End::Done) => transaction.due.unwrap_or_else(|| now_s.saturating_add(seconds)),
+        Some(End::Done) => {
+            let told = transaction.due.as_ref().map(|due| due.at_s);
+            told.unwrap_or_else(|| now_s.saturating_add(seconds))
+        }
         _ => now_s,
     }
 }

@@ -55,8 +55,8 @@ pub enum Record {
     Due {
         /// Transaction.
         transaction: u64,
-        /// Seconds since this boot began, time asleep included (`CLOCK_BOOTTIME`).
-        at: u64,
+        /// When.
+        due: Due,
     },
     /// A person confirmed it in time.
     Confirm {
@@ -122,6 +122,16 @@ pub struct Guard {
     pub token: String,
     /// Seconds that a person has, from the end of the transaction.
     pub seconds: u64,
+}
+
+/// When what guards a transaction takes it back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Due {
+    /// Seconds since this boot began, time asleep included (`CLOCK_BOOTTIME`): no clock that is set
+    /// moves it.
+    pub at_s: u64,
+    /// The same for people (RFC 3339).
+    pub by: String,
 }
 
 /// A change that is going to be made.

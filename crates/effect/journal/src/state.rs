@@ -3,7 +3,7 @@
 
 use setting::Undone;
 
-use crate::{Begin, End, Intent, JournalError, Receipt, Record, Undoing};
+use crate::{Begin, Due, End, Intent, JournalError, Receipt, Record, Undoing};
 
 /// A transaction: changes that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,9 +16,8 @@ pub struct Transaction {
     pub is_ready: bool,
     /// How it ended; none where the process died.
     pub end: Option<End>,
-    /// When it is taken back unless it is confirmed, in seconds since its boot began; none where
-    /// that is not told.
-    pub due: Option<u64>,
+    /// When it is taken back unless it is confirmed; none where that is not told.
+    pub due: Option<Due>,
     /// Whether a person confirmed it.
     pub is_confirmed: bool,
     /// What was being undone when the process died.
@@ -112,7 +111,7 @@ impl Fold {
                 self.entry(transaction, index)?.receipt = Some(receipt);
             }
             Record::End { transaction, how } => self.transaction(transaction)?.end = Some(how),
-            Record::Due { transaction, at } => self.transaction(transaction)?.due = Some(at),
+            Record::Due { transaction, due } => self.transaction(transaction)?.due = Some(due),
             Record::Confirm { transaction } => {
                 self.transaction(transaction)?.is_confirmed = true;
             }

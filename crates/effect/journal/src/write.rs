@@ -196,7 +196,7 @@ fn records(transaction: &Transaction) -> Vec<Record> {
         }
     }
     records.extend(transaction.end.map(|how| Record::End { transaction: id, how }));
-    records.extend(transaction.due.map(|at| Record::Due { transaction: id, at }));
+    records.extend(transaction.due.clone().map(|due| Record::Due { transaction: id, due }));
     if transaction.is_confirmed {
         records.push(Record::Confirm { transaction: id });
     }

@@ -40,6 +40,7 @@ enum By {
 
 /// The word by which a process tells that it is on its own.
 const READY: &[u8; 6] = b"ready\n";
+
 /// A process starts within milliseconds, and within seconds where all else waits for it too.
 const START: Duration = Duration::from_secs(30);
 
@@ -87,7 +88,8 @@ fn revert(command: &mut Command, journal: &Path, token: &str) {
     command.args([OsStr::new("--journal"), journal.as_os_str()]);
 }
 
-/// A process that says when it is on its own: only then may the first write be made.
+/// A process that says when it is on its own: only then may the first write be made. It has not
+/// touched the journal by then, which the caller holds.
 fn process(command: &mut Command) -> io::Result<Child> {
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn()?;
@@ -120,7 +122,8 @@ fn is_of_first_network() -> bool {
     network("1").is_none_or(|first| network("self") == Some(first))
 }
 
-/// What the revert that waits does first: leaves the session it was started in, and says so.
+/// What the revert that waits does first, before it asks for the journal: leaves the session it was
+/// started in, and says so.
 ///
 /// # Errors
 /// It cannot leave the session, or nobody listens.
@@ -177,7 +180,7 @@ impl TakeBack {
 impl Drop for TakeBack {
     /// Ends it: nothing was changed that could be taken back. One that goes on finds no transaction.
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if thread::panicking() {
             return;
         }
         match self.by.take() {

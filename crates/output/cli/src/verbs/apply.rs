@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use apply::take_back::{self, TakeBack};
 use apply::{Ending, OnFailure, Options, Receipts};
-use journal::{End, Guard, Journal, Record};
+use journal::{Due, End, Guard, Journal, Record};
 use report::change::{LeftOut, Lines};
 use root::LiveRoot;
 use setting::Plan;
@@ -38,19 +38,43 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
     tell_drops(&made, asked);
     let came = carry_out(&kernel, asked, &made.plan)?;
     if let Err(error) = show(common, asked, &made, &came) {
-        terminal::hint(ending(&came));
-        next_steps(&came);
-        if came.ending == Ending::Done {
-            return Err(error);
-        }
-        terminal::hint(&format!("nearside: {error}"));
-        return Ok(ended(&came, &made));
+        return untold(error, &came, &made);
     }
     if !common.json {
         tell_left(&made.plan, asked);
         next_steps(&came);
     }
     Ok(ended(&came, &made))
+}
+
+/// What was done is told all the same where its answer cannot be printed.
+fn untold(error: Expected, came: &Receipts, made: &Made) -> Result<Ended, Expected> {
+    terminal::hint(ending(came));
+    next_steps(came);
+    if came.ending == Ending::Done {
+        return Err(error);
+    }
+    terminal::hint(&format!("nearside: {error}"));
+    Ok(ended(came, made))
+}
+
+/// Carries it out. Whoever is to confirm it is told before anything else.
+fn carry_out(kernel: &LiveRoot, asked: &Apply, plan: &Plan) -> Result<Receipts, Expected> {
+    let mut journal = change::journal(&asked.changing)?;
+    let within = asked.confirm_within.filter(|_| !plan.changes.is_empty());
+    let guard = within.map(|within| Guarded::start(asked, within)).transpose()?;
+    let options = Options {
+        on_failure: if asked.keep_going { OnFailure::KeepGoing } else { OnFailure::Undo },
+        at: change::now(),
+        why: change::command(),
+        guard: guard.as_ref().map(Guarded::journaled),
+        stop: stop::on_signals()?,
+    };
+    let came = apply::apply(kernel, &mut journal, plan, &options);
+    if let Some(guard) = guard {
+        guard.leave_where_needed(&mut journal)?;
+    }
+    Ok(came?)
 }
 
 /// What was named cannot be done: nothing is, as where a change fails.
@@ -79,25 +103,6 @@ fn tell_drops(made: &Made, asked: &Apply) {
     if !made.drops.is_empty() && asked.confirm_within.is_none() {
         terminal::hint("help: with --confirm-within 60s it is taken back if you cannot confirm it");
     }
-}
-
-/// Carries it out. Whoever is to confirm it is told before anything else.
-fn carry_out(kernel: &LiveRoot, asked: &Apply, plan: &Plan) -> Result<Receipts, Expected> {
-    let mut journal = change::journal(&asked.changing)?;
-    let within = asked.confirm_within.filter(|_| !plan.changes.is_empty());
-    let guard = within.map(|within| Guarded::start(asked, within)).transpose()?;
-    let options = Options {
-        on_failure: if asked.keep_going { OnFailure::KeepGoing } else { OnFailure::Undo },
-        at: change::now(),
-        why: change::command(),
-        guard: guard.as_ref().map(Guarded::journaled),
-        stop: stop::on_signals()?,
-    };
-    let came = apply::apply(kernel, &mut journal, plan, &options);
-    if let Some(guard) = guard {
-        guard.leave_where_needed(&mut journal)?;
-    }
-    Ok(came?)
 }
 
 /// What takes a transaction back unless it is confirmed, and the time that a person has.
@@ -132,9 +137,10 @@ impl Guarded {
             return Ok(());
         }
         let seconds = self.within.as_secs();
-        let at = take_back::now_s().saturating_add(seconds);
+        let at_s = take_back::now_s().saturating_add(seconds);
+        let due = Due { at_s, by: change::later(self.within) };
         // Where this cannot be told it counts by itself, from the end of this process.
-        let told = journal.append(Record::Due { transaction, at }).and_then(|()| journal.sync());
+        let told = journal.append(Record::Due { transaction, due }).and_then(|()| journal.sync());
         terminal::hint(&format!(
             "confirm within {seconds} s, or all is taken back:  nearside apply --confirm {transaction}"
         ));

@@ -2,6 +2,7 @@
 //! What the verbs that change a machine share: the live kernel, the journal, and their errors.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use apply::ApplyError;
 use journal::{Journal, JournalError, Wait};
@@ -58,6 +59,13 @@ pub(crate) fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// A moment after this one, as the journal holds it.
+pub(crate) fn later(after: Duration) -> String {
+    let now = jiff::Timestamp::now();
+    let then = now.checked_add(jiff::SignedDuration::try_from(after).unwrap_or_default());
+    then.unwrap_or(now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// The command as typed.
 pub(crate) fn command() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
@@ -76,8 +84,8 @@ impl From<ApplyError> for Expected {
             ApplyError::LeftBehind(_) => Self::Stuck { what, help },
             ApplyError::TakenBack(_) | ApplyError::Untold(_) => Self::Undone { what, help },
             ApplyError::NoTransaction(_)
-            | ApplyError::SeveralWait(_)
-            | ApplyError::NothingOf { .. } => Self::Usage { what, help },
+            | ApplyError::NothingOf { .. }
+            | ApplyError::SeveralWait(_) => Self::Usage { what, help },
             _ => Self::Precondition { what, help },
         }
     }
