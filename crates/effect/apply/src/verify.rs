@@ -36,6 +36,11 @@ pub enum Standing {
         /// What is there.
         found: String,
     },
+    /// The CPUs that an interrupt was sent to are offline, and the kernel sends it elsewhere.
+    CpusOffline {
+        /// What is there.
+        found: String,
+    },
     /// Set, but no interrupt came since that would have moved it.
     NotYetEffective {
         /// CPUs that it goes to.
@@ -208,11 +213,27 @@ fn standing(lookup: &Lookup<'_>, entry: &Entry) -> (String, Standing) {
         return (path, effective(lookup, &spot, &now));
     }
     let found = spot.show(intent.form, &now);
-    let is_anew = path != then || spot.same(intent.form, &now, &intent.before);
-    let is_reopened = is_anew && is_of_nic(&intent.place);
+    if matches!(spot, Spot::Interrupt(_)) && is_offline(lookup, &intent.to) {
+        return (path, Standing::CpusOffline { found });
+    }
+    let (is_elsewhere, is_as_before) = (path != then, spot.same(intent.form, &now, &intent.before));
+    let is_reopened = match is_of_nic(&intent.place) {
+        true => is_elsewhere || is_as_before,
+        // A file below another name: the device came again, with the driver's own value.
+        false => is_elsewhere && is_as_before,
+    };
     let standing =
         if is_reopened { Standing::LostOnReopen { found } } else { Standing::Drifted { found } };
     (path, standing)
+}
+
+/// Whether some of the CPUs of a list are offline.
+fn is_offline(lookup: &Lookup<'_>, cpus: &str) -> bool {
+    let online = text(lookup.kernel, "/sys/devices/system/cpu/online").unwrap_or_default();
+    match (CpuSet::from_list(cpus), CpuSet::from_list(&online)) {
+        (Ok(cpus), Ok(online)) => !online.is_empty() && !cpus.is_subset(&online),
+        _ => false,
+    }
 }
 
 /// What a driver resets when its device is opened again.

@@ -322,6 +322,9 @@ fn verified_row(each: &Verified) -> Row {
             Role::Bad,
             format!("{wanted} → {}: the device was opened or loaded again", found.trim()),
         ),
+        Standing::CpusOffline { found } => {
+            ("offline", Role::Bad, format!("{wanted} → {}: its CPUs are offline", found.trim()))
+        }
         Standing::NotYetEffective { effective } => (
             "waiting",
             Role::Dim,

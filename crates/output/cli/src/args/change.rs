@@ -201,11 +201,15 @@ pub(crate) struct Verify {
 #[derive(Debug, Args)]
 #[command(
     after_help = "At each boot the plan is made afresh; on another topology nothing is changed.\nExamples:\n  nearside persist --goal \
-                        throughput\n  nearside persist --remove"
+                        throughput\n  nearside persist --goal latency --verify-every 5m\n  nearside persist --remove"
 )]
 pub(crate) struct Persist {
     #[command(flatten)]
     pub(crate) wishes: Wishes,
+
+    /// Look so often whether all holds, by a timer whose unit fails where it does not: 5m, 1h
+    #[arg(long, value_name = "TIME", value_parser = period, conflicts_with = "remove")]
+    pub(crate) verify_every: Option<Duration>,
 
     /// Print the shell script that would do it, and change nothing
     #[arg(long)]

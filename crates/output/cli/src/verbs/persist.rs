@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ::plan::Named;
-use apply::persist;
+use apply::persist::{self, Wish};
 use clap::ValueEnum as _;
 use machine::{Difference, Machine};
 use root::About;
@@ -22,8 +22,9 @@ pub(crate) fn run(common: &Common, asked: &Persist) -> Result<Ended, Expected> {
     // A wish that cannot be planned is not kept.
     let made = plan::make(common, &asked.wishes)?;
     let words = words(common, asked, &made.machine)?;
+    let wish = Wish { words, verify_every: asked.verify_every };
     if asked.dry_run {
-        return terminal::answer(&persist::install_script(&words)?).map(|()| Ended::Well);
+        return terminal::answer(&persist::install_script(&wish)?).map(|()| Ended::Well);
     }
     change::demand_root("persist")?;
     if !persist::is_possible() {
@@ -36,10 +37,13 @@ pub(crate) fn run(common: &Common, asked: &Persist) -> Result<Ended, Expected> {
         time: change::now(),
         redacted: false,
     };
-    persist::install(&kernel, &words, &about).map_err(|error| cannot("keep it", &error))?;
+    persist::install(&kernel, &wish, &about).map_err(|error| cannot("keep it", &error))?;
     terminal::answer("Kept: the plan is made afresh and carried out at each boot.\n")?;
     terminal::hint("carry it out now:  systemctl start nearside.service");
     terminal::hint("look at it:        systemctl cat nearside.service");
+    if wish.verify_every.is_some() {
+        terminal::hint("whether it holds:  systemctl status nearside-verify.service");
+    }
     terminal::hint("let it go:         nearside persist --remove");
     Ok(Ended::Well)
 }

@@ -127,8 +127,8 @@ pub struct Value {
     pub path: String,
     /// The value wanted.
     pub wanted: String,
-    /// `as-set`, `drifted`, `overridden`, `lost-on-reopen`, `not-yet-effective`, `reset`,
-    /// `missing`, `elsewhere`, `unknown`.
+    /// `as-set`, `drifted`, `overridden`, `lost-on-reopen`, `cpus-offline`,
+    /// `not-yet-effective`, `reset`, `missing`, `elsewhere`, `unknown`.
     pub standing: String,
     /// The value that is there, where it is another; null otherwise.
     pub found: Option<String>,
@@ -288,6 +288,7 @@ fn value(each: &apply::Verified) -> Value {
         Standing::Drifted { found } => ("drifted", Some(found), None),
         Standing::Overridden { found, by } => ("overridden", Some(found), Some(by)),
         Standing::LostOnReopen { found } => ("lost-on-reopen", Some(found), None),
+        Standing::CpusOffline { found } => ("cpus-offline", Some(found), None),
         Standing::NotYetEffective { effective } => ("not-yet-effective", Some(effective), None),
         Standing::Reset => ("reset", None, None),
         Standing::Elsewhere => ("elsewhere", None, None),
