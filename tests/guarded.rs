@@ -27,10 +27,10 @@ const SCRIPTS: [(&str, &str); 4] = [
         "what_nobody_confirms_comes_back",
         r#"
         code 0 nearside apply --set somaxconn=200 --confirm-within 3s
-        said "confirm within 3 s, or all is taken back:  nearside apply --journal $T/journal --confirm 1"
+        said "confirm within 3 s, or all is taken back:  nearside apply --confirm 1 --journal $T/journal"
         is 200 applied
-        nearside revert --list; said "to be confirmed by 20"; said "keep transaction 1:  nearside apply --journal $T/journal --confirm 1 ("
-        nearside verify; said "keep transaction 1:  nearside apply --journal $T/journal --confirm 1 ("
+        nearside revert --list; said "waits for its confirmation"
+        nearside verify; said "transaction 1 waits for its confirmation"
         back 100
         code 4 nearside apply --confirm; said "nothing waits for a confirmation"
         code 4 nearside apply --confirm 1; said "transaction 1 has been taken back already"
@@ -66,7 +66,7 @@ const SCRIPTS: [(&str, &str); 4] = [
         "the_hint_comes_where_the_answer_cannot",
         r#"
         code 4 "$NEARSIDE" apply --set somaxconn=200 --confirm-within 2s --journal $T/journal >/dev/full 2>$T/said
-        said "nearside apply --journal $T/journal --confirm 1"
+        said "nearside apply --confirm 1 --journal $T/journal"
         said "cannot write the output"
         said "the change was made"
         back 100

@@ -195,6 +195,7 @@ impl Medium for FileMedium {
 /// A FIFO would be waited for, and a device has no end.
 fn refuse_special(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
+        Ok(there) if there.is_dir() => Err(Errno::ISDIR.into()),
         Ok(there) if !there.is_file() => Err(io::Error::other("it is no plain file")),
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

@@ -409,6 +409,10 @@ mod tests {
         let mut receipts = receipts.to_vec();
         receipts.push(receipt("sda", Outcome::Equal));
         receipts.push(receipt("sdb", Outcome::Refused { errno: "EINVAL".to_owned() }));
+        let asked = |errno: &str| errno.to_owned();
+        receipts.push(receipt("sdc", Outcome::Unsupported { errno: asked("ENOENT") }));
+        receipts.push(receipt("sdd", Outcome::Managed));
+        receipts.push(receipt("sde", Outcome::Denied { errno: asked("EPERM") }));
         let came = Receipts {
             transaction: Some(4),
             receipts,
@@ -417,7 +421,8 @@ mod tests {
         };
         let left = LeftOut::default();
         let drawn = super::receipts(&came, left, Lines::Notable, &Style::default());
-        assert!(drawn.starts_with("Transaction 4: 4 writes tried; 1 was so before."), "{drawn}");
+        let first = "Transaction 4: 4 writes tried; 3 cannot be written; 1 was so before.";
+        assert!(drawn.starts_with(first), "{drawn}");
         assert!(drawn.contains("nvme0n1, nvme1n1, nvme2n1"), "{drawn}");
         assert!(drawn.contains("EINVAL"), "{drawn}");
         assert_eq!(drawn.matches("applied").count(), 1, "{drawn}");

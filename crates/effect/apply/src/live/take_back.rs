@@ -57,7 +57,7 @@ pub fn start(journal: &Path) -> io::Result<TakeBack> {
     let token = token()?;
     let unit = format!("nearside-take-back-{token}.service");
     let mut command = Command::new(std::env::current_exe()?);
-    let by = match systemd::runner(&unit) {
+    let by = match systemd::runner(&unit).filter(|_| is_of_first_network()) {
         Some(mut runner) => {
             // Started only when it has said so: sd_notify(3).
             runner.arg("--service-type=notify").arg(command.get_program());
@@ -115,7 +115,15 @@ fn says_ready(mut stdout: impl Read + Send + 'static) -> bool {
     told.recv_timeout(START).unwrap_or(false)
 }
 
-/// What the revert that waits does first, before it asks for the journal: leaves the session it was started in, and says so.
+/// Whether this process shares the network of the first one, whose services systemd starts: a service
+/// sees nothing of another network namespace.
+fn is_of_first_network() -> bool {
+    let network = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/net")).ok();
+    network("1").is_none_or(|first| network("self") == Some(first))
+}
+
+/// What the revert that waits does first, before it asks for the journal: leaves the session it was
+/// started in, and says so.
 ///
 /// # Errors
 /// It cannot leave the session, or nobody listens.

@@ -185,6 +185,7 @@ fn ending(came: &Receipts) -> &'static str {
     match came.ending {
         Ending::Done if came.transaction.is_none() => "nothing had to be changed",
         Ending::Done => "the change was made",
+        _ if came.is_interrupted => "interrupted",
         Ending::Undone => "a change failed, and all of it was taken back",
         Ending::Stuck => "a change failed, and so did taking it back",
     }
