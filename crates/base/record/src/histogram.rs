@@ -321,7 +321,7 @@ mod tests {
             histogram.record(ns);
         }
         assert_eq!(histogram.percentile(0.0), Some(1004));
-        assert_eq!(histogram.percentile(50.0), Some(2000 / 32 * 32 + 16));
+        assert_eq!(histogram.percentile(50.0), Some(2008));
         assert_eq!(histogram.percentile(75.1), Some(100_000));
         assert_eq!(histogram.percentile(100.0), Some(100_000));
         assert_eq!([-1.0, 100.1, f64::NAN].map(|p| histogram.percentile(p)), [None; 3]);

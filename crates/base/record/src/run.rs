@@ -182,7 +182,7 @@ mod tests {
 
     fn direction() -> Direction {
         let mut histogram = Histogram::new();
-        [10_000, 20_000].map(|ns| histogram.record(ns));
+        [10_000, 20_000].iter().for_each(|ns| histogram.record(*ns));
         Direction {
             kind: Kind::Read,
             operations: 2,
