@@ -166,6 +166,12 @@ pub enum DoubtKind {
     Fallback,
     /// What the tool says contradicts itself.
     Contradiction,
+    /// Its threads did not all run from beginning to end.
+    Uneven,
+    /// Other load was there at the same time.
+    Beside,
+    /// Its latencies are not of the whole way, or could not be put together.
+    Latency,
 }
 
 impl DoubtKind {
