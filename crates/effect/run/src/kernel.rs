@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The system calls that no safe crate offers: affinity over more than 1,024 CPUs, memory policy,
-//! I/O priority. All `unsafe` of this crate is here.
+//! I/O priority, and what a child does before it becomes its command. All `unsafe` of this crate is here.
 //!
 //! rustix has an affinity of fixed size and no memory policy; libnuma is a C library.
 
@@ -77,3 +77,20 @@ pub(crate) fn set_io_priority(value: u32) -> io::Result<()> {
 fn done(result: libc::c_long) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
+
+/// Has the kernel kill the command when this thread ends, so that it does not outlive its
+/// supervisor.
+pub(crate) fn die_with_parent(command: &mut std::process::Command) {
+    let parent = rustix::process::getpid();
+    let arm = move || {
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+        // The parent may have ended before: then nobody would send it any more.
+        if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(ESRCH.into()) }
+    };
+    // SAFETY: between fork and exec the closure makes two system calls (prctl and getppid) and
+    // builds an error from a number; it takes no lock and allocates nothing.
+    unsafe { std::os::unix::process::CommandExt::pre_exec(command, arm) };
+}
+
+/// The parent is not there any more.
+const ESRCH: rustix::io::Errno = rustix::io::Errno::SRCH;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Carries a placement out on this process and becomes the command.
+//! Carries a placement out on this process and becomes the command; drives fio and gdsio and reads
+//! what they print.
 //!
 //! Nothing stands between the shell and the command: the process takes its cpuset, affinity, memory
 //! policy and priorities, and exec(2) replaces it, so that signals, job control and exit codes are
@@ -9,12 +10,19 @@
 //! [`carry_out`] wants the live root: the placement of a captured machine has no process to go to.
 
 mod cgroup;
+pub mod child;
 mod command;
 mod error;
-#[expect(unsafe_code, reason = "four system calls that no safe crate offers")]
+pub mod fio;
+#[doc(hidden)]
+pub mod fuzz;
+pub mod gdsio;
+#[expect(unsafe_code, reason = "system calls that no safe crate offers")]
 mod kernel;
 mod policy;
 mod priority;
+mod program;
+mod stamp;
 
 use std::path::Path;
 
@@ -24,6 +32,7 @@ use root::LiveRoot;
 pub use command::{NotStarted, become_command};
 pub use error::Error;
 pub use priority::IoPriority;
+pub use program::DriveError;
 
 /// What a process takes besides its placement.
 #[derive(Debug, Clone, Copy, Default)]
