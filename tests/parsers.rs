@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use root::fuzz::Parser;
 
 fn parsers() -> Vec<&'static Parser> {
-    root::fuzz::PARSERS.iter().chain(linux::fuzz::PARSERS).collect()
+    root::fuzz::PARSERS.iter().chain(linux::fuzz::PARSERS).chain(run::fuzz::PARSERS).collect()
 }
 
 /// The example with bytes overwritten, a piece repeated, and an end cut off or put on.

@@ -113,8 +113,10 @@ fn an_answer_that_cannot_be_written_ends_with_4() {
 
 #[test]
 fn short_help_fits_a_screen_of_24_lines_and_80_columns() {
-    let verbs = "topology audit plan apply verify revert persist explain capture exec generate";
-    let verbs = verbs.split(' ').map(|verb| vec![verb]).chain([Vec::new()]);
+    let verbs = "topology audit plan apply verify revert persist explain capture exec generate \
+                 runs";
+    let acts = ["list", "show", "rm", "export", "import"].map(|act| vec!["runs", act]);
+    let verbs = verbs.split(' ').map(|verb| vec![verb]).chain([Vec::new()]).chain(acts);
     for verb in verbs {
         let Output { stdout, .. } =
             nearside(&verb).arg("-h").env("COLUMNS", "80").output().unwrap();

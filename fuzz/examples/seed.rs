@@ -11,6 +11,10 @@ fn main() -> io::Result<()> {
         let number = u8::try_from(number).unwrap_or(u8::MAX);
         put(&corpus.join("parsers"), parser.name, &[&[number], parser.example].concat())?;
     }
+    for (number, parser) in run::fuzz::PARSERS.iter().enumerate() {
+        let number = u8::try_from(number).unwrap_or(u8::MAX);
+        put(&corpus.join("tools"), parser.name, &[&[number], parser.example].concat())?;
+    }
     if let Some(parser) = root::fuzz::parser("netlink answer") {
         put(&corpus.join("parsers"), parser.name, &[&[u8::MAX], parser.example].concat())?;
     }

@@ -40,7 +40,8 @@ pub(crate) fn report(expected: Expected) -> ExitCode {
 /// What clap says of a wrong argument, in the two lines that every error has.
 fn misused(error: &clap::Error) -> Expected {
     if matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {
-        return Expected::usage("no command is named", "`nearside generate -h` lists them");
+        let verb = args::typed_verb().unwrap_or_default();
+        return Expected::usage("no command is named", format!("`nearside {verb} -h` lists them"));
     }
     let text = error.render().to_string();
     let mut paragraphs = text.split("\n\n");

@@ -7,6 +7,7 @@
 //!           └── json ─────────────────────────────────────> topology/1, audit/1
 //! findings ─┴── findings, screen ─────────────────────────> text for a terminal
 //! Plan ──────── plan ─────────────────────────────────────> text for a terminal, plan/1
+//! Run ───────── runs ─────────────────────────────────────> text for a terminal, run-list/1
 //! ```
 //!
 //! Every function here is pure: it is given what was read and what was found, and returns text. It
@@ -31,6 +32,7 @@ pub mod near;
 pub mod path;
 pub mod placement;
 pub mod plan;
+pub mod runs;
 pub mod screen;
 mod style;
 pub mod svg;

@@ -2,12 +2,16 @@
 //! What can be typed. One definition gives the parser, `-h`, `--help`, man pages and completions.
 
 mod change;
+mod runs;
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 pub(crate) use self::change::{Apply, Changing, Persist, Plan, Revert, Verify, Wishes};
+pub(crate) use self::runs::{
+    Runs, RunsAct, RunsExport, RunsFormat, RunsImport, RunsList, RunsOutcome, RunsWanted,
+};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Keeps I/O on the near side of a NUMA machine.
@@ -102,6 +106,8 @@ pub(crate) enum Verb {
     Capture(Capture),
     /// Run a command on the CPUs and memory near a device or folder
     Exec(Exec),
+    /// Keep what was measured: list, show, rm, export, import
+    Runs(Runs),
     /// Hold a bound on the latency of idle states, until it is ended
     #[command(name = apply::HOLD_VERB, hide = true)]
     HoldIdleLatency {
@@ -368,7 +374,7 @@ pub(crate) enum Generate {
         shell: clap_complete::Shell,
     },
     /// A JSON schema: topology/1, audit/1, plan/1, receipts/1, reverts/1,
-    /// verification/1, transactions/1, placement/1
+    /// verification/1, transactions/1, placement/1, run/1, run-list/1
     Schema {
         /// Which document.
         #[arg(default_value = "topology/1")]

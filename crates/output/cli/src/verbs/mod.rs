@@ -11,6 +11,7 @@ mod generate;
 mod persist;
 mod plan;
 mod revert;
+mod runs;
 mod screen;
 mod topology;
 mod verify;
@@ -34,6 +35,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended, Expected> {
         Some(Verb::Explain(explain)) => explain::run(common, explain),
         Some(Verb::Capture(capture)) => capture::run(common, capture),
         Some(Verb::Exec(exec)) => exec::run(common, exec),
+        Some(Verb::Runs(asked)) => runs::run(common, asked),
         Some(Verb::Generate(generate)) => generate::run(generate),
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The JSON documents that other programs build on: `topology/1`, `audit/1`, `plan/1`,
-//! `placement/1`, and their schemas.
+//! `placement/1`, `run-list/1`, and their schemas.
 //!
 //! The types here are the formats. They are apart from the model on purpose: the model may change,
 //! a field of a document may only be added. A value that is unknown is `null`, never zero.
@@ -9,6 +9,7 @@ mod audit;
 mod change;
 mod placement;
 mod plan;
+mod runs;
 mod topology;
 
 pub use audit::{
@@ -22,6 +23,7 @@ pub use placement::{
     placement,
 };
 pub use plan::{Plan, PlanChange, PlanDevice, PlanEqual, PlanLeft, plan};
+pub use runs::{RunLine, RunList, RunUnread, run_list};
 pub use topology::{
     Cache, Controller, CpuSets, Drive, Function, FunctionNames, Gpu, Host, Interrupt, Lanes, Link,
     Nic, Node, Package, Smt, SubNuma, Topology, Unknown, topology,
@@ -36,6 +38,8 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("plan-1.json", schema_text(&schema::<Plan>())),
         ("receipts-1.json", schema_text(&schema::<Receipts>())),
         ("reverts-1.json", schema_text(&schema::<Reverts>())),
+        ("run-1.json", schema_text(&schema::<record::Run>())),
+        ("run-list-1.json", schema_text(&schema::<RunList>())),
         ("transactions-1.json", schema_text(&schema::<Transactions>())),
         ("verification-1.json", schema_text(&schema::<Verification>())),
     ]
