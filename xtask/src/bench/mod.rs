@@ -8,6 +8,7 @@
 mod change;
 mod cost;
 mod growth;
+mod runs;
 
 use std::path::{Path, PathBuf};
 
@@ -55,6 +56,8 @@ enum Part {
     Place,
     /// Verifying many knobs.
     Verify,
+    /// Lists and imports of runs.
+    Runs,
 }
 
 /// What is measured, and the promises that were not kept.
@@ -78,6 +81,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             Part::Audit => bench.thousand_cpus()?,
             Part::Place => bench.placing()?,
             Part::Verify => bench.verifying()?,
+            Part::Runs => bench.runs()?,
         }
     }
     println!("load after: {}", load());
