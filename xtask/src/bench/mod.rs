@@ -6,12 +6,13 @@
 //! is printed as a second reading.
 
 mod cost;
+mod engine;
 mod growth;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use self::cost::{Cost, Line, Rounds};
 use self::growth::Size;
@@ -34,6 +35,24 @@ pub(crate) struct Options {
     /// Fail when a promise of SPECIFICATION.md is not met.
     #[arg(long)]
     check: bool,
+    /// Only these parts.
+    #[arg(long, value_enum, num_args = 1..)]
+    only: Vec<Part>,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The first screen.
+    Screen,
+    /// The start of a command near a device.
+    Exec,
+    /// Topology of a captured machine.
+    Topology,
+    /// Capture and audit of a large machine.
+    Audit,
+    /// The storage engine against fio.
+    Engine,
 }
 
 /// What is measured, and the promises that were not kept.
@@ -48,13 +67,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let nearside = project::top().join("target/release/nearside");
     let mut bench = Bench { nearside, rounds: options.rounds, broken: Vec::new() };
     println!("load before: {}", load());
-    bench.first_screen()?;
-    bench.start_of_a_command()?;
-    match options.tree.clone().map_or_else(captured_tree, |tree| Ok(Some(tree)))? {
-        Some(tree) => bench.topology(&tree)?,
-        None => println!("topology --json / lstopo: skipped, no captures folder with {TREE}"),
+    let all = Part::value_variants();
+    for part in all.iter().filter(|part| options.only.is_empty() || options.only.contains(part)) {
+        match part {
+            Part::Screen => bench.first_screen()?,
+            Part::Exec => bench.start_of_a_command()?,
+            Part::Topology => bench.topology_of(options.tree.clone())?,
+            Part::Audit => bench.thousand_cpus()?,
+            Part::Engine => bench.broken.extend(engine::measure()?),
+        }
     }
-    bench.thousand_cpus()?;
     println!("load after: {}", load());
     let broken = bench.broken;
     ensure!(!options.check || broken.is_empty(), "not kept: {}", broken.join("; "));
@@ -92,6 +114,15 @@ impl Bench {
         let rounds = Rounds::run(self.rounds.saturating_mul(10), &ours, &theirs)?;
         self.promise(title, &rounds, Cost::wall_s, 2.0);
         self.note("exec --near FOLDER -- true / numactl, CPU", &rounds, Cost::cpu_s);
+        Ok(())
+    }
+
+    /// On a named folder, or on the captured one.
+    fn topology_of(&mut self, tree: Option<PathBuf>) -> Result<()> {
+        match tree.map_or_else(captured_tree, |tree| Ok(Some(tree)))? {
+            Some(tree) => self.topology(&tree)?,
+            None => println!("topology --json / lstopo: skipped, no captures folder with {TREE}"),
+        }
         Ok(())
     }
 
