@@ -33,7 +33,7 @@ fn golden() -> Option<PathBuf> {
 fn mser() -> Result<(), Failed> {
     let text = std::fs::read_to_string(golden().ok_or("no golden_stats.json")?)?;
     let Golden { mser: golden } = serde_json::from_str(&text).map_err(failed)?;
-    let cut = analyse::mser(&golden.y).ok_or("no cut")?;
+    let cut = nearside_analyse::mser(&golden.y).ok_or("no cut")?;
     let pairs = || cut.statistic.iter().zip(&golden.mser);
     let is_same = cut.statistic.len() == golden.mser.len()
         && pairs().all(|(ours, theirs)| (ours - theirs).abs() <= 1e-9 * theirs.abs());

@@ -6,7 +6,7 @@
 use std::io::Read as _;
 use std::sync::atomic::AtomicBool;
 
-use engine::{Fallback, Request, Seat, run};
+use nearside_engine::{Fallback, Request, Seat, run};
 use record::Workload;
 use root::LiveRoot;
 use units::Cpu;

@@ -65,7 +65,7 @@ impl Clock {
                 let ticks = counter::ticks().saturating_sub(self.epoch);
                 // Wraps after 2^64 ns, 584 years.
                 #[expect(clippy::cast_possible_truncation, reason = "see above")]
-                let ns = (u128::from(ticks) * u128::from(scale) >> 32) as u64;
+                let ns = ((u128::from(ticks) * u128::from(scale)) >> 32) as u64;
                 ns
             }
             Source::Kernel => kernel_ns().saturating_sub(self.epoch),

@@ -174,7 +174,7 @@ mod tests {
         let addresses = [0, 1, 2].map(|slot| region.lend(slot).unwrap() as usize);
         assert_eq!([addresses[1] - addresses[0], addresses[2] - addresses[1]], [1024, 1024]);
         assert_eq!(addresses[0] % 4096, 0);
-        [0, 1, 2].map(|slot| region.take_back(slot));
+        (0..3).for_each(|slot| region.take_back(slot));
     }
 
     #[test]

@@ -77,11 +77,12 @@ impl Writings {
     /// Makes the content of a write, and notes it as the last of its units.
     pub(crate) fn fill(&mut self, bytes: &mut [u8], operation: &Operation) {
         self.generation = self.generation.saturating_add(1);
+        let generation = self.generation;
         let mut place = operation.offset;
         for unit in bytes.chunks_mut(self.unit) {
-            content::fill(unit, self.seed, place, self.generation.into());
+            content::fill(unit, self.seed, place, generation.into());
             if let Some(last) = self.last(operation.file, place) {
-                *last = self.generation;
+                *last = generation;
             }
             place += self.unit as u64;
         }

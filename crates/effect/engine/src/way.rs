@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io;
 
-use io_uring::{IoUring, cqueue, squeue};
 use record::{Access, Flag, Path, Polling, Submission};
 
 use crate::aio::Aio;
@@ -78,8 +77,8 @@ fn probe(access: Access, fallback: Fallback) -> io::Result<()> {
         return Err(io::Error::from_raw_os_error(libc::EPERM));
     }
     match access.path {
-        Path::Block => ring::make::<squeue::Entry, cqueue::Entry>(1, access).map(drop),
-        Path::Passthrough => ring::make::<squeue::Entry128, cqueue::Entry32>(1, access).map(drop),
+        Path::Block => ring::make(1, access).map(drop),
+        Path::Passthrough => ring::make_for_commands(1, access).map(drop),
     }
 }
 
@@ -103,13 +102,14 @@ pub(crate) fn go<'t>(
     match way {
         Way::Ring => {
             let made = ring::make(entries, access).map_err(|error| ("making a ring", error))?;
-            let (mut ring, mut flags): (IoUring, _) = (made.ring, made.flags);
+            let (mut ring, mut flags) = (made.ring, made.flags);
             let queue = Ring::new(&mut ring, files, region, access.io_wait, &mut flags)
                 .map_err(|error| ("registering files", error))?;
             Ok(begin(flags).map(|task| work(task, queue)))
         }
         Way::Commands => {
-            let made = ring::make(entries, access).map_err(|error| ("making a ring", error))?;
+            let made = ring::make_for_commands(entries, access)
+                .map_err(|error| ("making a ring", error))?;
             let (mut ring, mut flags) = (made.ring, made.flags);
             let queue = CommandRing::new(&mut ring, files, namespaces, region, &mut flags)
                 .map_err(|error| ("registering files", error))?;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whole runs on files, by every way that there is.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how these tests fail")]
+
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::{Error, Fallback, Finished, Request, Seat, run};
+use nearside_engine::{Error, Fallback, Finished, Request, Seat, run};
 use record::{
     Access, Blocks, Cache, Division, DoubtKind, FailureKind, Kind, Limits, Measured, Mix, Outcome,
     Pace, Pattern, Sharing, Target, Verify, WhenFull, Workload,

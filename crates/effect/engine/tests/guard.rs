@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use engine::{Fallback, Request, guard, run};
+use nearside_engine::{Fallback, Request, guard, run};
 use record::Workload;
 use root::LiveRoot;
 use support::{Failed, Need, Trial, failed, trial};

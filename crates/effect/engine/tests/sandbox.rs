@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where system calls are forbidden, as container run-times do: a filter in a thread of its own.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how these tests fail")]
 #![expect(unsafe_code, reason = "a seccomp filter is installed by prctl")]
 
 use std::sync::atomic::AtomicBool;
 
-use engine::{Error, Fallback, Finished, Request, run};
+use nearside_engine::{Error, Fallback, Finished, Request, run};
 use record::{DoubtKind, Polling, Workload};
 use root::LiveRoot;
 

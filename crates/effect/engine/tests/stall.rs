@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use engine::{Fallback, Request, run};
+use nearside_engine::{Fallback, Request, run};
 use record::{DoubtKind, Outcome, Workload};
 use root::LiveRoot;
 

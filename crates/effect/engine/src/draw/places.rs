@@ -116,7 +116,7 @@ fn hot(places: u64, share: f64) -> u64 {
 /// A factor near the golden section of `steps` that has no divisor in common with it: multiplying by
 /// it modulo `steps` takes each place to another one, and neighbours far from each other.
 fn scatter(steps: u64) -> u64 {
-    let golden = (u128::from(steps) * 0x9e37_79b9_7f4a_7c15_u128 >> 64).max(1);
+    let golden = ((u128::from(steps) * 0x9e37_79b9_7f4a_7c15_u128) >> 64).max(1);
     let golden = u64::try_from(golden).unwrap_or(1);
     (golden..=golden.saturating_add(steps)).find(|factor| common(*factor, steps) == 1).unwrap_or(1)
 }

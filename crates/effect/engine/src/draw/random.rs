@@ -16,8 +16,8 @@ impl Random {
 
     /// The stream of one of many users of the same seed.
     pub(crate) fn of(seed: u64, user: u64) -> Self {
-        let mut apart = Self(seed ^ user.wrapping_mul(0xd6e8_feb8_6659_fd93));
-        Self(apart.next())
+        let mut apart = Self::new(seed ^ user.wrapping_mul(0xd6e8_feb8_6659_fd93));
+        Self::new(apart.next())
     }
 
     /// The next number.
@@ -25,16 +25,15 @@ impl Random {
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
     }
 
     /// A number below `limit`; 0 for a limit of 0. Its bias is below limit / 2^64.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the upper half of a product")]
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(limit) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
     /// A number from 0 up to, not including, 1.

@@ -18,7 +18,7 @@ use crate::queue::{Done, Queue};
 use crate::region::Region;
 use crate::trim;
 
-pub(crate) use setup::{make, register_files, register_region, register_ring};
+pub(crate) use setup::{make, make_for_commands, register_files, register_region, register_ring};
 
 /// A ring in use.
 pub(crate) struct Ring<'a> {

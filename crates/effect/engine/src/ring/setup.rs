@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::AsRawFd;
 
 use io_uring::{Builder, IoUring, Parameters, Submitter, cqueue, squeue};
 use record::{Access, Flag, FlagState, Polling, Submission};
@@ -33,16 +33,38 @@ struct Wanted {
     since: &'static str,
 }
 
-/// A ring of `entries`. It belongs to the thread that calls.
+/// A ring of `entries` for files and block devices. It belongs to the thread that calls.
 ///
 /// # Errors
 /// What the kernel says to the plainest ring: EPERM and ENOSYS where io_uring is forbidden or absent.
-pub(crate) fn make<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
+pub(crate) fn make(entries: u32, access: Access) -> io::Result<Made<squeue::Entry, cqueue::Entry>> {
+    attempt(access, |first| match access.polling {
+        Polling::Hybrid => hybrid(&mut builder(access, first), entries),
+        _ => builder(access, first).build(entries),
+    })
+}
+
+/// A ring of `entries` for commands.
+///
+/// # Errors
+/// As [`make`]; EOPNOTSUPP for polling after a sleep, which `io-uring` cannot make such rings for.
+pub(crate) fn make_for_commands(
     entries: u32,
     access: Access,
+) -> io::Result<Made<squeue::Entry128, cqueue::Entry32>> {
+    attempt(access, |first| match access.polling {
+        Polling::Hybrid => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+        _ => builder(access, first).build(entries),
+    })
+}
+
+/// The first ring that the kernel makes, with all wanted flags or without the newest ones.
+fn attempt<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
+    access: Access,
+    build: impl Fn(usize) -> io::Result<IoUring<S, C>>,
 ) -> io::Result<Made<S, C>> {
     for first in 0..=WANTED.len() {
-        match build(entries, access, first) {
+        match build(first) {
             Ok(ring) => return Ok(Made { ring, flags: told(access, first) }),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) && first < WANTED.len() => {}
             Err(error) => return Err(error),
@@ -59,11 +81,10 @@ fn is_fit(name: &str, access: Access) -> bool {
     !(access.submission == Submission::KernelThread && is_about_task_work)
 }
 
-fn build<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
-    entries: u32,
+fn builder<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
     access: Access,
     first: usize,
-) -> io::Result<IoUring<S, C>> {
+) -> Builder<S, C> {
     let mut builder = IoUring::<S, C>::builder();
     // Never inherited by a child, whose copy would keep the pages pinned.
     builder.dontfork().setup_clamp();
@@ -78,25 +99,24 @@ fn build<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
     if access.submission == Submission::KernelThread {
         builder.setup_sqpoll(KERNEL_THREAD_IDLE_MS);
     }
-    match access.polling {
-        Polling::Interrupt => builder.build(entries),
-        Polling::Polled => builder.setup_iopoll().build(entries),
-        Polling::Hybrid => hybrid(&mut builder, entries),
+    if access.polling != Polling::Interrupt {
+        builder.setup_iopoll();
     }
+    builder
 }
 
 /// A ring that polls after a sleep. `io-uring` does not know the flag yet, so that a plain polled ring
 /// is asked first whether it can be had, and the same parameters with one bit more make the ring.
-fn hybrid<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
-    builder: &mut Builder<S, C>,
+fn hybrid(
+    builder: &mut Builder<squeue::Entry, cqueue::Entry>,
     entries: u32,
-) -> io::Result<IoUring<S, C>> {
+) -> io::Result<IoUring> {
     /// `IORING_SETUP_HYBRID_IOPOLL` (include/uapi/linux/io_uring.h), since 6.13.
     const HYBRID: u32 = 1 << 17;
     /// Words of `struct io_uring_params`, and the place of its flags.
     const WORDS: usize = 120 / 4;
     const FLAGS: usize = 2;
-    let plain = builder.setup_iopoll().build(entries)?;
+    let plain = builder.build(entries)?;
     const _: () = assert!(size_of::<Parameters>() == WORDS * 4);
     // SAFETY: `Parameters` is a transparent wrapper of the kernel's structure, which is plain numbers
     // without padding, of the size asserted above.
@@ -202,10 +222,8 @@ mod tests {
     fn a_kernel_thread_has_no_task_work() {
         let access = Access { submission: Submission::KernelThread, ..Access::default() };
         let flags = told(access, 0);
-        let of = |state: &FlagState| {
-            flags.iter().filter(|flag| flag.state == *state).map(|flag| flag.name.as_str())
-        };
-        let used: Vec<&str> = of(&FlagState::Used).collect();
+        let used = flags.iter().filter(|flag| flag.state == FlagState::Used);
+        let used: Vec<&str> = used.map(|flag| flag.name.as_str()).collect();
         let names =
             ["IORING_SETUP_NO_SQARRAY", "IORING_SETUP_SINGLE_ISSUER", "IORING_SETUP_SQPOLL"];
         assert_eq!(used, names);
