@@ -25,7 +25,15 @@ pub use need::{Need, ignored, trial, trial_unless};
 /// # Panics
 /// Never; it does not return.
 pub fn run(trials: Vec<Trial>) -> ! {
-    libtest_mimic::run(&Arguments::from_args(), trials).exit()
+    run_with(&Arguments::from_args(), trials)
+}
+
+/// Runs trials as the arguments say and ends the process with their verdict.
+///
+/// # Panics
+/// Never; it does not return.
+pub fn run_with(arguments: &Arguments, trials: Vec<Trial>) -> ! {
+    libtest_mimic::run(arguments, trials).exit()
 }
 
 /// A failure with a text.

@@ -129,7 +129,7 @@ fn least(costs: &[Cost], of: fn(&Cost) -> f64) -> f64 {
     costs.iter().map(of).fold(f64::INFINITY, f64::min)
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -7,6 +7,7 @@
 
 mod change;
 mod cost;
+mod engine;
 mod growth;
 mod runs;
 
@@ -58,6 +59,8 @@ enum Part {
     Verify,
     /// Lists and imports of runs.
     Runs,
+    /// The storage engine against fio.
+    Engine,
 }
 
 /// What is measured, and the promises that were not kept.
@@ -82,6 +85,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             Part::Place => bench.placing()?,
             Part::Verify => bench.verifying()?,
             Part::Runs => bench.runs()?,
+            Part::Engine => bench.broken.extend(engine::measure()?),
         }
     }
     println!("load after: {}", load());

@@ -27,10 +27,10 @@ pub struct PlacedThread {
     #[schemars(with = "Option<u32>")]
     pub cpu: Option<Cpu>,
     /// The node of that CPU.
-    #[schemars(with = "Option<u16>")]
+    #[schemars(with = "Option<u32>")]
     pub node: Option<NodeId>,
     /// The node that its buffers are on; none where that is left to the kernel or unknown.
-    #[schemars(with = "Option<u16>")]
+    #[schemars(with = "Option<u32>")]
     pub memory_node: Option<NodeId>,
     /// The hardware queue that its CPU submits to, and who hears of completions.
     #[serde(default)]

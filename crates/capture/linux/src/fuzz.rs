@@ -34,6 +34,10 @@ macro_rules! bytes {
 
 /// All of them.
 pub const PARSERS: &[Parser] = &[
+    bytes!("signatures", b"LUKS\xba\xbe", |bytes| {
+        let length = u64::try_from(bytes.len()).unwrap_or(0);
+        drop(crate::signatures(bytes, bytes, length));
+    }),
     text!("cpu list", "0-3,8-11,40", |t| drop(CpuSet::from_list(t))),
     text!("cpu mask", "00000000,0000ff0f", |t| drop(CpuSet::from_mask(t))),
     text!("pci address", "0000:3e:00.0", |t| drop(t.parse::<PciAddress>())),

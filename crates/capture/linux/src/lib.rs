@@ -20,6 +20,7 @@
 mod acpi;
 mod block;
 mod cache;
+mod claims;
 mod cpu;
 mod dmi;
 #[doc(hidden)]
@@ -41,6 +42,7 @@ mod troubles;
 use machine::Machine;
 use root::Root;
 
+pub use claims::{Claim, Claimed, HEAD, TAIL, claims, signatures};
 pub use host::services;
 pub use irq::{Vector, vectors};
 pub use near::{Addresses, Asked, Part, ask_places, site};

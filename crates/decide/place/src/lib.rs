@@ -16,6 +16,7 @@ mod choose;
 mod memory;
 mod placement;
 mod refusal;
+mod seats;
 mod sides;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use machine::Site;
 
 pub use placement::{Ask, Interrupts, LeftOut, Memory, Placement, Policy};
 pub use refusal::Refusal;
+pub use seats::{NoSeat, Seat, Where, seats};
 
 /// Places a command near the site's targets.
 ///

@@ -11,7 +11,7 @@ const LONGEST: u64 = 16 << 20;
 
 /// Mount points: those of `/proc/self/mountinfo`, else of `/proc/mounts`.
 #[derive(Debug, Default)]
-pub(super) struct Mounts {
+pub(crate) struct Mounts {
     /// By `major:minor`.
     numbers: BTreeMap<String, Vec<String>>,
     /// By source: `/dev/sda1`. Volumes of several devices (btrfs) have numbers of their own.
@@ -28,7 +28,7 @@ pub(crate) struct Mount {
 
 impl Mounts {
     /// Reads what is mounted; nothing where neither file is readable.
-    pub(super) fn read(root: &dyn Root) -> Self {
+    pub(crate) fn read(root: &dyn Root) -> Self {
         let mut mounts = Self::default();
         if !mounts.add_all(root, "/proc/self/mountinfo", parse_mountinfo) {
             mounts.add_all(root, "/proc/mounts", parse_mounts);
@@ -61,7 +61,7 @@ impl Mounts {
     }
 
     /// Mount points of a device by its number (`259:0`), or by its names below `/dev`.
-    pub(super) fn of(&self, number: Option<&str>, names: &[&str]) -> Vec<String> {
+    pub(crate) fn of(&self, number: Option<&str>, names: &[&str]) -> Vec<String> {
         let by_number = number.and_then(|number| self.numbers.get(number));
         let by_name = names.iter().filter_map(|name| self.sources.get(&format!("/dev/{name}")));
         let mut points: Vec<String> =
