@@ -179,7 +179,7 @@ const WALKS: [Walk; 14] = [
     },
     Walk {
         name: "the-list-is-a-table-and-a-document",
-        script: "nearside apply --set somaxconn=5000; nearside apply --set somaxconn=6000 --set busy-read=9\n\
+        script: "nearside apply --set somaxconn=5000; nearside apply --set somaxconn=6000 --set tcp-slow-start-after-idle=0\n\
                  nearside revert --list; nearside revert --list --json",
         says: &[
             "Z  2 values  nearside apply --journal $J --set somaxconn=6000",
@@ -191,7 +191,7 @@ const WALKS: [Walk; 14] = [
     },
     Walk {
         name: "the-script-of-a-revert-takes-back",
-        script: "nearside apply --set somaxconn=5000; nearside apply --set somaxconn=6000 --set busy-read=9\n\
+        script: "nearside apply --set somaxconn=5000; nearside apply --set somaxconn=6000 --set tcp-slow-start-after-idle=0\n\
                  nearside revert --dry-run > $J.sh; sh $J.sh; echo rc $?; cat $S",
         says: &["rc 0\n4096"],
         never: &["failed"],
