@@ -87,15 +87,38 @@ pub(crate) struct Fold {
 }
 
 impl Fold {
+    /// Whether a record speaks of what was begun.
+    pub(crate) fn admits(&self, record: &Record) -> Result<(), Missing> {
+        match record {
+            Record::Journal { .. } => Ok(()),
+            Record::Begin(begin) => self.may_begin(begin),
+            Record::Intend { transaction, index, .. } => {
+                let entries = self.known(*transaction)?.entries.len();
+                let missing = Missing { transaction: *transaction, index: *index };
+                if entries == *index { Ok(()) } else { Err(missing) }
+            }
+            Record::Ready { transaction }
+            | Record::End { transaction, .. }
+            | Record::Confirm { transaction } => self.known(*transaction).map(|_| ()),
+            Record::Undoing { transaction, indexes, .. } => {
+                let last = indexes.iter().max();
+                last.map_or(Ok(()), |last| self.has_entry(*transaction, *last))?;
+                self.known(*transaction).map(|_| ())
+            }
+            Record::Receipt { transaction, index, .. }
+            | Record::Undo { transaction, index, .. }
+            | Record::Inherit { transaction, index, .. } => self.has_entry(*transaction, *index),
+        }
+    }
+
+    /// Takes a record, or nothing of it.
     pub(crate) fn take(&mut self, record: Record) -> Result<(), Missing> {
+        self.admits(&record)?;
         match record {
             Record::Journal { last, .. } => self.last = last,
-            Record::Begin(begin) => self.begin(begin)?,
-            Record::Intend { transaction, index, intent } => {
+            Record::Begin(begin) => self.begin(begin),
+            Record::Intend { transaction, intent, .. } => {
                 let entries = &mut self.transaction(transaction)?.entries;
-                if entries.len() != index {
-                    return Err(Missing { transaction, index });
-                }
                 entries.push(Entry { intent: *intent, receipt: None, undone: None });
             }
             Record::Ready { transaction } => self.transaction(transaction)?.is_ready = true,
@@ -107,9 +130,6 @@ impl Fold {
                 self.transaction(transaction)?.is_confirmed = true;
             }
             Record::Undoing { transaction, indexes, kept } => {
-                if let Some(last) = indexes.iter().max() {
-                    self.entry(transaction, *last)?;
-                }
                 self.transaction(transaction)?.undoing = Some(Undoing { indexes, kept });
             }
             Record::Undo { transaction, index, undone } => {
@@ -124,11 +144,13 @@ impl Fold {
     }
 
     /// Numbers only grow.
-    fn begin(&mut self, begin: Begin) -> Result<(), Missing> {
+    fn may_begin(&self, begin: &Begin) -> Result<(), Missing> {
         let newest = self.transactions.last().map_or(0, |newest| newest.begin.transaction);
-        if begin.transaction <= newest {
-            return Err(Missing { transaction: begin.transaction, index: 0 });
-        }
+        let is_new = begin.transaction > newest;
+        if is_new { Ok(()) } else { Err(Missing { transaction: begin.transaction, index: 0 }) }
+    }
+
+    fn begin(&mut self, begin: Begin) {
         self.last = self.last.max(begin.transaction);
         self.transactions.push(Transaction {
             begin,
@@ -138,7 +160,17 @@ impl Fold {
             is_confirmed: false,
             undoing: None,
         });
-        Ok(())
+    }
+
+    fn known(&self, id: u64) -> Result<&Transaction, Missing> {
+        let at = self.transactions.binary_search_by_key(&id, |t| t.begin.transaction);
+        let missing = Missing { transaction: id, index: 0 };
+        at.ok().and_then(|at| self.transactions.get(at)).ok_or(missing)
+    }
+
+    fn has_entry(&self, id: u64, index: usize) -> Result<(), Missing> {
+        let missing = Missing { transaction: id, index };
+        self.known(id)?.entries.get(index).map(|_| ()).ok_or(missing)
     }
 
     fn transaction(&mut self, id: u64) -> Result<&mut Transaction, Missing> {
