@@ -12,6 +12,7 @@
 
 mod evidence;
 mod finding;
+mod interrupts;
 mod kernel_option;
 mod observation;
 mod place;
@@ -22,6 +23,9 @@ mod vocabulary;
 
 pub use evidence::{Evidence, Part, Span};
 pub use finding::{Change, Confidence, Finding, FindingEffect, Severity};
+pub use interrupts::{
+    BAN_VARIABLES, BANS_BEGIN, BANS_END, Interrupts, assigned, banned, without_bans,
+};
 pub use kernel_option::KernelOption;
 pub use observation::{Form, Observation, Observe, Scope, canonical, same_value, spelled};
 pub use place::{Device, DeviceKind, Ethtool, Place};

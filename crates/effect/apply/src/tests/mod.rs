@@ -227,7 +227,7 @@ const CPUS: &str = "/sys/devices/system/cpu";
 
 fn throughput(kernel: &dyn Kernel) -> Vec<Planned> {
     let mut throughput = vec![
-        planned(None, Place::BannedInterrupts, Form::CpuList, "40-43"),
+        planned(None, Place::BannedInterrupts, Form::Numbers, "40 41 42 43"),
         nic(kernel, "eth0", Ethtool::Channels, "combined=6"),
         nic(kernel, "eth0", Ethtool::Rings, "rx=8192 tx=8192"),
         nic(kernel, "eth0", Ethtool::Features, "ntuple=on"),

@@ -234,7 +234,7 @@ fn lines_that_an_administrator_adds_to_our_file_stay() {
     carry_out(
         &kernel,
         &medium,
-        vec![planned(None, Place::BannedInterrupts, Form::CpuList, "40,41")],
+        vec![planned(None, Place::BannedInterrupts, Form::Numbers, "40 41")],
     );
     assert!(kernel.writes().contains(&"irqbalance.service Restart".to_owned()));
     let ours = String::from_utf8(root::Root::read(&kernel, IRQBALANCE).unwrap()).unwrap();
@@ -242,6 +242,25 @@ fn lines_that_an_administrator_adds_to_our_file_stay() {
     assert_eq!(undone(&take_back(&kernel, &medium)), [&Undone::Restored]);
     let now = String::from_utf8(root::Root::read(&kernel, IRQBALANCE).unwrap()).unwrap();
     assert_eq!(now, format!("{ADMINS}# a line of somebody\n"));
+}
+
+/// Files in /etc may be of any encoding.
+#[test]
+fn a_byte_that_is_no_text_stays_the_administrators() {
+    let latin = b"# caf\xe9\nIRQBALANCE_ARGS=\"--policyscript='/etc/my.sh'\"\n";
+    let mut tree = tree();
+    tree.file(IRQBALANCE, latin);
+    let (kernel, medium) = (Simulated::new(tree), MemoryMedium::default());
+    let bytes = || root::Root::read(&kernel, IRQBALANCE).unwrap();
+    let changes = vec![planned(None, Place::BannedInterrupts, Form::Numbers, "40 41")];
+    let receipts = carry_out(&kernel, &medium, changes);
+    assert_eq!(receipts.receipts[0].outcome, Outcome::Applied, "{receipts:?}");
+    assert!(bytes().starts_with(latin));
+    // Somebody adds a line: ours are taken out of what is there now.
+    let theirs = [&bytes()[..], b"# \xff\n"].concat();
+    Kernel::replace(&kernel, IRQBALANCE, Some(&theirs)).unwrap();
+    assert_eq!(undone(&take_back(&kernel, &medium)), [&Undone::Restored]);
+    assert_eq!(bytes(), [&latin[..], b"# \xff\n"].concat());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::Force;
 use crate::lookup::{Absent, Lookup, key};
 use crate::pairs::{self, Pairs};
 use crate::spot::Spot;
-use crate::{banned, errno, witness};
+use crate::{errno, witness};
 
 /// Whose a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -265,8 +265,9 @@ impl View<'_> {
             && after.is_some_and(|after| after != now)
         {
             // Somebody wrote to the file since: only our lines are taken out.
-            let text = String::from_utf8_lossy(now.bytes().unwrap_or_default()).into_owned();
-            return (Raw::text(banned::without(&text)), Owner::Us);
+            let left = setting::without_bans(now.bytes().unwrap_or_default());
+            let is_gone = left.is_empty() && *before == Raw::Absent;
+            return (if is_gone { Raw::Absent } else { Raw::new(left) }, Owner::Us);
         }
         let is_ours = match after {
             None => true,
