@@ -11,6 +11,7 @@
 //! Ours is a block of lines at the end, which repeats the administrator's arguments; their own
 //! lines stay as they are.
 
+use machine::{Fact, Why};
 use root::{Root, text};
 use setting::{BAN_VARIABLES, BANS_BEGIN, BANS_END, Interrupts, assigned, without_bans};
 
@@ -33,13 +34,27 @@ pub(crate) struct Home {
 }
 
 /// Finds it; none where irqbalance is not installed.
-pub(crate) fn home(root: &dyn Root) -> Option<Home> {
-    let unit = UNITS.iter().find_map(|path| text(root, path).ok());
-    if let Some(unit) = unit {
-        return of_unit(&unit);
+///
+/// # Errors
+/// A file that tells is there and cannot be read.
+pub(crate) fn home(root: &dyn Root) -> Fact<Option<Home>> {
+    for path in UNITS {
+        match text(root, path) {
+            Err(Why::Absent) => {}
+            unit => return unit.map(|unit| of_unit(&unit)),
+        }
     }
-    let path = FILES.iter().find(|path| root.read(path).is_ok())?;
-    Some(Home { path: (*path).to_owned(), variable: BAN_VARIABLES[0].to_owned() })
+    for path in FILES {
+        match root.read(path) {
+            Err(Why::Absent) => {}
+            Err(why) => return Err(why),
+            Ok(_) => {
+                let variable = BAN_VARIABLES[0].to_owned();
+                return Ok(Some(Home { path: path.to_owned(), variable }));
+            }
+        }
+    }
+    Ok(None)
 }
 
 fn of_unit(unit: &str) -> Option<Home> {
@@ -85,7 +100,8 @@ pub(crate) fn with(file: &[u8], variable: &str, wanted: &Interrupts) -> Option<V
     bytes.extend_from_slice(format!("{BANS_BEGIN}\n{variable}=").as_bytes());
     bytes.extend_from_slice(&value);
     bytes.extend_from_slice(format!("\n{BANS_END}\n").as_bytes());
-    Some(bytes)
+    // An option that waits for its argument would take ours.
+    is(&bytes, variable, wanted).then_some(bytes)
 }
 
 /// Where the value of an assignment ends, as systemd reads it (`parse_env_file_internal`,

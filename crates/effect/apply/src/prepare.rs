@@ -8,6 +8,7 @@ use machine::Why;
 use rustix::io::Errno;
 use setting::{Form, Outcome, Place, Plan, Planned};
 
+use crate::come::Come;
 use crate::lookup::{Absent, Found, Lookup, key};
 use crate::spot::Spot;
 use crate::{Receipt, classify, witness};
@@ -44,14 +45,22 @@ impl Moved {
     }
 }
 
-pub(crate) fn prepare(lookup: &Lookup<'_>, plan: &Plan) -> Prepared {
+pub(crate) fn prepare(lookup: &Lookup<'_>, plan: &Plan, come: &Come) -> Prepared {
     let mut prepared = Prepared { intents: Vec::new(), settled: Vec::new() };
     let mut moved = Moved::default();
     for planned in &plan.changes {
+        let device = planned.device.as_ref();
+        let (device, silence) =
+            lookup.noting.during(|| device.map(|device| lookup.identified(device)));
+        if let Some(why) = silence {
+            prepared.settled.push(nowhere(planned, Absent::Unread(why)));
+            continue;
+        }
+        let planned = &Planned { device, ..planned.clone() };
         match lookup.all(planned.device.as_ref(), &planned.place) {
             Ok(all) => {
                 for found in all {
-                    one(lookup, planned, found, &mut moved, &mut prepared);
+                    one(lookup, planned, found, come, &mut moved, &mut prepared);
                 }
             }
             Err(Absent::Place) if moved.holds(planned, "") => {
@@ -68,6 +77,7 @@ fn one(
     lookup: &Lookup<'_>,
     planned: &Planned,
     found: Found,
+    come: &Come,
     moved: &mut Moved,
     prepared: &mut Prepared,
 ) {
@@ -84,16 +94,25 @@ fn one(
         }
     };
     let own = key(planned.device.as_ref(), &found.place, &found.part);
-    if found.spot.is(planned.form, &planned.to, &before) && !moved.holds(planned, &own) {
+    let whole = (planned.device.as_ref(), &found.place, found.part.as_str());
+    let is_all = come.is_all(whole, &found.spot, form(planned), &planned.to, &before);
+    let is_there = is_all || found.spot.is(planned.form, &planned.to, &before);
+    if is_there && !moved.holds(planned, &own) {
         prepared.settled.push(receipt(Outcome::Equal, &before));
         return;
     }
-    let Some(write) = found.spot.spell(planned.form, &planned.to, &before) else {
+    if found.spot.spell(planned.form, &planned.to, &before).is_none() {
         let outcome = classify::refused(&found.spot, Errno::INVAL);
         prepared.settled.push(receipt(outcome, &before));
         return;
+    }
+    let witnesses = match witness::of(lookup, planned.device.as_ref(), &found.place) {
+        Ok(witnesses) => witnesses,
+        Err(why) => {
+            prepared.settled.push(receipt(unread(&found.spot, &why), &before));
+            return;
+        }
     };
-    let witnesses = witness::of(lookup, planned.device.as_ref(), &found.place);
     moved.add(planned, &witnesses);
     prepared.intents.push(Intent {
         setting: planned.setting.clone(),
@@ -104,7 +123,6 @@ fn one(
         form: form(planned),
         before,
         to: planned.to.clone(),
-        write,
         witnesses,
     });
 }
@@ -126,7 +144,6 @@ fn not_yet(planned: &Planned) -> Intent {
         form: form(planned),
         before: Raw::Absent,
         to: planned.to.clone(),
-        write: Raw::Absent,
         witnesses: Vec::new(),
     }
 }
@@ -145,6 +162,8 @@ pub(crate) fn missing(absent: Absent) -> Outcome {
         Absent::Device => Outcome::Lost,
         Absent::Place => Outcome::Unsupported { errno: "ENOENT".to_owned() },
         Absent::Forbidden => Outcome::Denied { errno: "EPERM".to_owned() },
+        Absent::Unread(Why::Denied) => Outcome::Denied { errno: "EACCES".to_owned() },
+        Absent::Unread(_) => Outcome::Refused { errno: "EIO".to_owned() },
     }
 }
 

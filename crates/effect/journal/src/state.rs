@@ -29,6 +29,8 @@ pub struct Entry {
     pub intent: Intent,
     /// What came of it; none where the process died before it could tell.
     pub receipt: Option<Receipt>,
+    /// Whether it was tried once, and is to be tried again after the others.
+    pub has_waited: bool,
     /// What came of undoing it, where that was tried.
     pub undone: Option<Undone>,
 }
@@ -57,11 +59,13 @@ impl Transaction {
         }
     }
 
-    /// Whether a change may have been written: it has a receipt, or was the next one when the
-    /// process died.
+    /// Whether a change may have been written: it has a receipt, was tried and waits, or was the next
+    /// one when the process died.
     pub fn may_be_written(&self, index: usize) -> bool {
-        let last = self.entries.iter().rposition(|entry| entry.receipt.is_some());
-        self.is_ready && index <= last.map_or(0, |last| last + 1)
+        let is_tried = |entry: &Entry| entry.receipt.is_some() || entry.has_waited;
+        let next = self.entries.iter().position(|entry| !is_tried(entry));
+        let was_tried = self.entries.get(index).is_some_and(is_tried);
+        self.is_ready && (was_tried || next == Some(index))
     }
 }
 
@@ -105,7 +109,8 @@ impl Fold {
                 last.map_or(Ok(()), |last| self.has_entry(*transaction, *last))?;
                 self.known(*transaction).map(|_| ())
             }
-            Record::Receipt { transaction, index, .. }
+            Record::Wait { transaction, index }
+            | Record::Receipt { transaction, index, .. }
             | Record::Undo { transaction, index, .. }
             | Record::Inherit { transaction, index, .. } => self.has_entry(*transaction, *index),
         }
@@ -119,9 +124,17 @@ impl Fold {
             Record::Begin(begin) => self.begin(begin),
             Record::Intend { transaction, intent, .. } => {
                 let entries = &mut self.transaction(transaction)?.entries;
-                entries.push(Entry { intent: *intent, receipt: None, undone: None });
+                entries.push(Entry {
+                    intent: *intent,
+                    receipt: None,
+                    has_waited: false,
+                    undone: None,
+                });
             }
             Record::Ready { transaction } => self.transaction(transaction)?.is_ready = true,
+            Record::Wait { transaction, index } => {
+                self.entry(transaction, index)?.has_waited = true;
+            }
             Record::Receipt { transaction, index, receipt } => {
                 self.entry(transaction, index)?.receipt = Some(receipt);
             }

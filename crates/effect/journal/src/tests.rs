@@ -18,7 +18,6 @@ fn intent(path: &str) -> Intent {
         form: Form::Number,
         before: Raw::text("1\n"),
         to: "2".to_owned(),
-        write: Raw::text("2\n"),
         witnesses: Vec::new(),
     }
 }
@@ -177,6 +176,38 @@ fn only_the_change_in_flight_may_be_written() {
         Receipt { outcome: Outcome::Applied, after: None, witnesses: Vec::new(), path: None };
     journal.append(Record::Receipt { transaction: id, index: 0, receipt }).unwrap();
     assert_eq!(may(&journal), [true, true, false]);
+}
+
+/// A floor that waits for its ceiling is tried again last: those behind it come first.
+#[test]
+fn what_waits_and_what_comes_before_it_may_be_written() {
+    let medium = MemoryMedium::default();
+    let mut journal = on(&medium);
+    let id = journal.begin(head("apply")).unwrap();
+    for index in 0..4 {
+        let intent = Box::new(intent("/proc/sys/a"));
+        journal.append(Record::Intend { transaction: id, index, intent }).unwrap();
+    }
+    journal.append(Record::Ready { transaction: id }).unwrap();
+    let may = |medium: &MemoryMedium| {
+        let journal = on(medium);
+        let transaction = journal.transaction(id).unwrap();
+        (0..4).map(|index| transaction.may_be_written(index)).collect::<Vec<_>>()
+    };
+    journal.append(Record::Wait { transaction: id, index: 0 }).unwrap();
+    assert_eq!(may(&medium), [true, true, false, false]);
+    for index in [1, 2] {
+        let receipt =
+            Receipt { outcome: Outcome::Applied, after: None, witnesses: Vec::new(), path: None };
+        journal.append(Record::Receipt { transaction: id, index, receipt }).unwrap();
+        assert_eq!(may(&medium)[index + 1..], [true, false][..3 - index]);
+        assert!(may(&medium)[..=index].iter().all(|may| *may));
+    }
+    let other = write(&mut journal);
+    undo(&mut journal, other, 0);
+    undo(&mut journal, other, 1);
+    journal.compact().unwrap();
+    assert_eq!(may(&medium), [true; 4], "a rewritten journal tells it as well");
 }
 
 #[test]
@@ -367,6 +398,7 @@ fn a_record_of_what_was_never_begun_is_not_written() {
         Record::Receipt { transaction: id, index: 2, receipt },
         Record::Intend { transaction: id, index: 5, intent: Box::new(intent("/proc/sys/a")) },
         Record::Begin(Begin { transaction: id, ..head("again") }),
+        Record::Wait { transaction: id, index: 2 },
         Record::Undoing { transaction: id, indexes: vec![7], kept: Vec::new() },
     ] {
         let refused = journal.append(record).unwrap_err();

@@ -201,6 +201,9 @@ fn records(transaction: &Transaction) -> Vec<Record> {
         records.push(Record::Ready { transaction: id });
     }
     for (index, entry) in transaction.entries.iter().enumerate() {
+        if entry.has_waited {
+            records.push(Record::Wait { transaction: id, index });
+        }
         if let Some(receipt) = entry.receipt.clone() {
             records.push(Record::Receipt { transaction: id, index, receipt });
         }

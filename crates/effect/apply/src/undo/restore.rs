@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Writes goals until they are met or nothing helps any more.
+//! Writes targets until they are met or nothing helps any more.
 
 use journal::Raw;
 use rustix::io::Errno;
 
-use super::goal::Goal;
+use super::target::Target;
 use crate::lookup::Lookup;
 use crate::spot::Spot;
 use crate::witness::counterpart;
@@ -13,21 +13,21 @@ use crate::witness::counterpart;
 /// moves.
 const ROUNDS: usize = 4;
 
-/// Brings everything to its goal. For each goal, the last error.
-pub(super) fn restore(lookup: &Lookup<'_>, goals: &[Goal]) -> Vec<Option<Errno>> {
-    let mut failures = vec![None; goals.len()];
-    let movers: Vec<usize> = (0..goals.len()).rev().filter(|at| goals[*at].is_mover).collect();
+/// Brings everything to its target. For each target, the last error.
+pub(super) fn restore(lookup: &Lookup<'_>, targets: &[Target]) -> Vec<Option<Errno>> {
+    let mut failures = vec![None; targets.len()];
+    let movers: Vec<usize> = (0..targets.len()).rev().filter(|at| targets[*at].is_mover).collect();
     for at in movers {
-        if let Some(goal) = goals.get(at) {
-            failures[at] = bring(lookup, goals, goal).err();
+        if let Some(target) = targets.get(at) {
+            failures[at] = bring(lookup, targets, target).err();
             // Channels renumber interrupts and make queues anew.
             lookup.forget();
         }
     }
     for _ in 0..ROUNDS {
         let mut has_written = false;
-        for (at, goal) in goals.iter().enumerate().rev() {
-            match bring(lookup, goals, goal) {
+        for (at, target) in targets.iter().enumerate().rev() {
+            match bring(lookup, targets, target) {
                 Ok(wrote) => {
                     has_written |= wrote;
                     failures[at] = None;
@@ -43,17 +43,17 @@ pub(super) fn restore(lookup: &Lookup<'_>, goals: &[Goal]) -> Vec<Option<Errno>>
 }
 
 /// Writes one value unless it is there; whether it wrote.
-fn bring(lookup: &Lookup<'_>, goals: &[Goal], goal: &Goal) -> Result<bool, Errno> {
-    let spot = goal.spot(lookup).map_err(|_| Errno::NOENT)?;
+fn bring(lookup: &Lookup<'_>, targets: &[Target], target: &Target) -> Result<bool, Errno> {
+    let spot = target.spot(lookup).map_err(|_| Errno::NOENT)?;
     let now = spot.read(lookup.kernel).map_err(|_| Errno::IO)?;
-    if goal.is_met(&spot, &now) {
+    if target.is_met(&spot, &now) {
         return Ok(false);
     }
     match &spot {
         Spot::File(path) if counterpart(path).is_some() => {
-            by_counterpart(lookup, goals, path, goal)?;
+            by_counterpart(lookup, targets, path, target)?;
         }
-        _ => spot.write(lookup.kernel, &spot.back(goal.form, &goal.value))?,
+        _ => spot.write(lookup.kernel, &spot.back(target.form, &target.value))?,
     }
     Ok(true)
 }
@@ -62,19 +62,19 @@ fn bring(lookup: &Lookup<'_>, goals: &[Goal], goal: &Goal) -> Result<bool, Errno
 /// (mm/page-writeback.c): of the two, the one that counts is written.
 fn by_counterpart(
     lookup: &Lookup<'_>,
-    goals: &[Goal],
+    targets: &[Target],
     path: &str,
-    goal: &Goal,
+    target: &Target,
 ) -> Result<(), Errno> {
     let kernel = lookup.kernel;
     let zero = |value: &Raw| value.trimmed() == "0";
     let bytes = |value: &Raw| value.bytes().map(<[u8]>::to_vec).ok_or(Errno::INVAL);
-    if !zero(&goal.value) {
-        return kernel.write(path, &bytes(&goal.value)?);
+    if !zero(&target.value) {
+        return kernel.write(path, &bytes(&target.value)?);
     }
     let other = counterpart(path).ok_or(Errno::INVAL)?;
-    let is_other = |other_goal: &&Goal| matches!(other_goal.spot(lookup), Ok(Spot::File(found)) if found == other);
-    let value = goals.iter().find(is_other).map(|goal| &goal.value).ok_or(Errno::INVAL)?;
+    let is_other = |other_target: &&Target| matches!(other_target.spot(lookup), Ok(Spot::File(found)) if found == other);
+    let value = targets.iter().find(is_other).map(|target| &target.value).ok_or(Errno::INVAL)?;
     if zero(value) {
         // Both are 0: a ratio of 1 takes the bytes away, then it may go itself.
         let ratio = if path.ends_with("ratio") { path } else { &other };

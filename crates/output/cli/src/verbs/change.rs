@@ -67,7 +67,7 @@ impl From<ApplyError> for Expected {
         let (what, help) = (error.to_string(), error.help().to_owned());
         match error {
             ApplyError::LeftBehind(_) => Self::Stuck { what, help },
-            ApplyError::TakenBack(_) | ApplyError::Untold(_) => Self::Undone { what, help },
+            ApplyError::TakenBack(_) => Self::Undone { what, help },
             ApplyError::NoTransaction(_) => Self::Usage { what, help },
             _ => Self::Precondition { what, help },
         }

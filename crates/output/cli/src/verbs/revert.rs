@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nearside revert`: takes changes back, byte for byte, newest first.
 
-use apply::{Force, Reverted, Selection, take_back};
+use apply::{Force, Reverted, Reverts, Selection, take_back};
 use journal::{Journal, Transaction};
 use report::change::Lines;
 
@@ -30,13 +30,18 @@ pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
         return Ok(Ended::Well);
     }
     let force = if asked.force { Force::Overwrite } else { Force::Respect };
-    let reverted = apply::revert(&kernel, &mut journal, &selection(asked), force)?;
+    let Reverts { reverted, untold } =
+        apply::revert(&kernel, &mut journal, &selection(asked), force)?;
     if common.json {
         terminal::document(&report::json::reverts(&reverted))?;
     } else {
         let lines = if asked.verbose { Lines::All } else { Lines::Notable };
         let style = terminal::style(common.color);
         terminal::answer(&report::change::reverted(&reverted, lines, &style))?;
+    }
+    if let Some(why) = untold {
+        terminal::hint(&format!("the journal does not know all of this: {why}"));
+        terminal::hint("help: once it can be written, `nearside revert` tells it");
     }
     Ok(ended(&reverted))
 }
@@ -55,10 +60,12 @@ fn is_confirmed(journal: &Journal, transaction: Option<u64>) -> bool {
 }
 
 fn ended(reverted: &[Reverted]) -> Ended {
-    let is_kept = |each: &Reverted| matches!(each.undone, setting::Undone::Kept { .. });
+    let is_left = |each: &Reverted| {
+        matches!(each.undone, setting::Undone::Kept { .. } | setting::Undone::Missing)
+    };
     if reverted.iter().any(Reverted::is_stuck) {
         Ended::Stuck
-    } else if reverted.iter().any(is_kept) {
+    } else if reverted.iter().any(is_left) {
         Ended::Findings
     } else {
         Ended::Well
