@@ -66,9 +66,9 @@ pub fn without_bans(file: &[u8]) -> Vec<u8> {
 }
 
 fn is_ban(line: &[u8]) -> bool {
-    let is_variable = |name: &&str| value_of(line, name).is_some();
+    let is_variable = |name: &str| value_of(line, name).is_some();
     let ban = b"--banirq=";
-    BAN_VARIABLES.iter().any(|name| is_variable(&name)) && line.windows(ban.len()).any(|w| w == ban)
+    BAN_VARIABLES.iter().any(|name| is_variable(name)) && line.windows(ban.len()).any(|w| w == ban)
 }
 
 /// The value of a variable's last assignment as it stands in the file, quotes and all.

@@ -73,7 +73,6 @@ fn fill(journal: &mut Journal, paths: &[&String]) -> Result<(), Box<dyn std::err
             path: (*path).clone(),
             form: Form::Text,
             to: before.trimmed().to_owned(),
-            write: before.clone(),
             before,
             witnesses: Vec::new(),
         };

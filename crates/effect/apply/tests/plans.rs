@@ -2,8 +2,8 @@
 //! The plans that nearside makes, carried out: for every made-up machine and every goal, applied,
 //! applied again, cut short and taken back to the byte.
 //!
-//! The quick tier cuts each plan at a few places; `NEARSIDE_MUTATIONS` says how many cuts there are
-//! in all for each plan.
+//! The quick tier cuts each plan at a few places; `NEARSIDE_MUTATIONS` says at how many, up to every
+//! record and write of it; of plans with many thousands of those, at as many as time allows.
 
 #![expect(clippy::unwrap_used, reason = "an unwrap that fails is a trial that fails")]
 
@@ -22,6 +22,8 @@ use support::{Failed, Trial, failed};
 const GOALS: [Goal; 3] = [Goal::Throughput, Goal::Latency, Goal::Balanced];
 /// Cuts of each plan unless told: these run in every test.
 const FEW: u64 = 6;
+/// Operations of all cuts of a plan together, at most.
+const MOST: u64 = 300_000;
 /// What a distribution's unit says.
 const UNIT: &str = "[Service]\nEnvironmentFile=-/etc/default/irqbalance\nExecStart=/usr/sbin/irqbalance $IRQBALANCE_ARGS\n";
 const ADMINS: &[u8] = b"# caf\xe9\nIRQBALANCE_ARGS=\"--banirq=7\"\n";
@@ -147,7 +149,9 @@ fn one(name: &str, goal: Goal) -> Result<(), Failed> {
     }
     subject.is_taken_back(&kernel.with_clock(Clock::default()), &medium)?;
     let all = u64::try_from(operations).unwrap();
-    let step = (all / cuts().min(all).max(1)).max(1);
+    // Each cut does again what comes before it: of long plans, fewer.
+    let most = (MOST / all.max(1)).max(FEW);
+    let step = (all / cuts().min(most).min(all).max(1)).max(1);
     for at in (0..all).step_by(usize::try_from(step).unwrap()) {
         let at = usize::try_from(at).unwrap();
         let clock = Clock::default().with(at, Fault::Cut);
