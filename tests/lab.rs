@@ -11,20 +11,28 @@
 mod change;
 #[path = "lab/facts.rs"]
 mod facts;
+#[path = "lab/kept.rs"]
+mod kept;
 #[path = "lab/life.rs"]
 mod life;
 #[path = "lab/lockout.rs"]
 mod lockout;
 #[path = "lab/look.rs"]
 mod look;
+#[path = "lab/moved.rs"]
+mod moved;
 #[path = "lab/near.rs"]
 mod near;
 #[path = "lab/others.rs"]
 mod others;
 #[path = "lab/ours.rs"]
 mod ours;
+#[path = "lab/peers.rs"]
+mod peers;
 #[path = "lab/served.rs"]
 mod served;
+#[path = "lab/traps.rs"]
+mod traps;
 #[path = "lab/undo.rs"]
 mod undo;
 #[path = "lab/wanted.rs"]
@@ -73,7 +81,7 @@ fn changes(tier: Tier) -> Vec<Trial> {
     };
     let machines = match tier {
         Tier::Full => machine::names().unwrap_or_default(),
-        Tier::Short | Tier::None => ["nics", "snc2-linear"].map(str::to_owned).to_vec(),
+        Tier::Short | Tier::None => ["nics", "r770-snc-on"].map(str::to_owned).to_vec(),
     };
     let mut trials = Vec::new();
     for (number, name) in machines.into_iter().enumerate() {
@@ -93,6 +101,12 @@ fn changes(tier: Tier) -> Vec<Trial> {
         named("change/served-near/snc2-linear", || served::near("snc2-linear", Kernel::V6_12)),
         named("change/lock-out", || lockout::comes_back(Kernel::V6_12)),
         named("change/others", || others::keep_theirs("pair", Kernel::V6_1)),
+        named("change/kept", || kept::over_boots(Kernel::V6_1)),
+        named("change/peers", || peers::agree("r770-snc-on", Kernel::V6_1)),
+        named("change/moved/drives", || moved::drives(Kernel::V6_1)),
+        named("change/moved/nics", || moved::nics(Kernel::V6_12)),
+        named("change/traps/names-and-order", || traps::names_and_order(Kernel::V6_1)),
+        named("change/traps/beyond-32", || traps::beyond_32(Kernel::V6_1)),
         named("change/exec", || near::like_numactl("snc2-linear", Kernel::V6_1)),
     ]);
     trials

@@ -47,6 +47,32 @@ fn what_is_missing_ends_with_4() {
 }
 
 #[test]
+fn what_has_no_end_or_no_beginning_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let fifo = folder.path().join("fifo.toml");
+    let made = Command::new("mkfifo").arg(&fifo).status().expect("mkfifo");
+    assert!(made.success());
+    let fifo = fifo.to_str().unwrap();
+    let from = format!("synthetic:{fifo}");
+    let (machine, plain) = ("synthetic:healthy-two-socket", "it is no plain file");
+    for file in ["/dev/zero", fifo] {
+        refused(&["plan", "--from", machine, "--profile", file], 4, plain);
+        refused(&["revert", "--list", "--journal", file], 4, plain);
+        refused(&["verify", "--journal", file], 4, plain);
+        refused(&["topology", "--from", machine, "--svg", file, "--force"], 4, plain);
+    }
+    refused(&["topology", "--from", &from], 4, plain);
+    let there = folder.path().join("there.svg");
+    std::fs::write(&there, "mine").unwrap();
+    let svg = ["topology", "--from", machine, "--svg", there.to_str().unwrap()];
+    refused(&svg, 4, "File exists");
+    assert_eq!(std::fs::read(&there).unwrap(), b"mine");
+    assert!(nearside(&[&svg[..], &["--force"]].concat()).status().unwrap().success());
+    assert!(std::fs::read(&there).unwrap().starts_with(b"<svg"));
+    refused(&["verify", "--watch", "0s"], 2, "a period is at least 1s");
+}
+
+#[test]
 fn nothing_but_a_plain_file_is_replaced_by_a_capture() {
     // Not tried on /dev/null itself: where this fails, it would be gone.
     let folder = tempfile::tempdir().unwrap();

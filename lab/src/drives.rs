@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What outlives a guest: the files of its drives and of its state.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::{At, Result};
@@ -41,6 +41,17 @@ impl Drives {
             let mut make = Command::new("mke2fs");
             make.args(["-q", "-F", "-t", "ext4", "-L", "state"]).arg(&path).arg(STATE);
             process::output(&mut make)?;
+        }
+        Ok(path)
+    }
+
+    /// The file of a root file system that is kept: a copy of the image, with its holes.
+    pub(crate) fn root(&self, image: &Path) -> Result<PathBuf> {
+        let path = self.folder.path().join("root");
+        if !path.exists() {
+            let mut copy = Command::new("cp");
+            copy.args(["--sparse=always", "--reflink=auto"]).arg(image).arg(&path);
+            process::output(&mut copy)?;
         }
         Ok(path)
     }

@@ -16,50 +16,9 @@ use crate::drives::Drives;
 use crate::error::{At, Error, Result};
 use crate::image::{Kernel, Lab};
 use crate::machine::{Device, Kind, Link, Machine};
-use crate::qemu::{self, Arguments, Ends, Qmp};
-use crate::wire::{End, Wire};
+use crate::options::{Console, Init, Options};
+use crate::qemu::{self, Arguments, Qmp};
 use crate::{acpi, cpio, process};
-
-/// Where the guest's serial console goes, besides its log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Console {
-    /// Nowhere.
-    #[default]
-    Log,
-    /// To the terminal, with a shell on it.
-    Terminal,
-}
-
-/// How a guest is started, besides its machine and kernel.
-#[derive(Debug, Default)]
-pub struct Options {
-    drives: Option<Drives>,
-    console: Console,
-    ends: Ends,
-}
-
-impl Options {
-    /// Sends the console somewhere.
-    #[must_use]
-    pub fn console(mut self, console: Console) -> Self {
-        self.console = console;
-        self
-    }
-
-    /// Joins a NIC whose wiring is `wire` to one end of a cable.
-    #[must_use]
-    pub fn wire(mut self, nic: &str, wire: &Wire, end: End) -> Self {
-        self.ends.insert(nic.to_owned(), (wire.netdev(end), end as u8 + 1));
-        self
-    }
-
-    /// Starts with the drives of an earlier guest instead of new, empty ones.
-    #[must_use]
-    pub fn drives(mut self, drives: Drives) -> Self {
-        self.drives = Some(drives);
-        self
-    }
-}
 
 /// What a script in the guest said.
 #[derive(Debug, Clone)]
@@ -106,8 +65,20 @@ pub struct Guest {
     folder: Option<TempDir>,
     started: Instant,
     boot_time: Duration,
+    /// What a boot may take.
+    patience: Duration,
     tasks: u32,
 }
+
+/// What the guest runs, in `/lab`.
+const SCRIPTS: [(&str, &str); 6] = [
+    ("start", include_str!("../guest/start")),
+    ("devices", include_str!("../guest/devices")),
+    ("agent", include_str!("../guest/agent")),
+    ("lab.target", include_str!("../guest/lab.target")),
+    ("lab-devices.service", include_str!("../guest/lab-devices.service")),
+    ("lab-agent.service", include_str!("../guest/lab-agent.service")),
+];
 
 /// What a boot takes on two quiet cores is 8 to 40 s, and six times that beside other work.
 const BOOT_PATIENCE: Duration = Duration::from_secs(300);
@@ -134,11 +105,11 @@ impl Lab {
     /// # Errors
     /// As [`Lab::boot`].
     pub fn boot_with(&self, machine: &Machine, kernel: Kernel, options: Options) -> Result<Guest> {
-        let Options { drives, console, ends } = options;
-        let mut drives = drives.map_or_else(Drives::new, Ok)?;
+        let mut options = options;
+        let mut drives = options.drives.take().map_or_else(Drives::new, Ok)?;
         let mut boots = 1;
         loop {
-            let mut guest = self.start(machine, kernel, drives, console, &ends)?;
+            let mut guest = self.start(machine, kernel, drives, &options)?;
             match guest.come_up() {
                 Ok(()) => return Ok(guest),
                 // Under emulation a kernel sometimes dies of its own patching of code ("Oops: int3"
@@ -157,8 +128,7 @@ impl Lab {
         machine: &Machine,
         kernel: Kernel,
         drives: Drives,
-        console: Console,
-        ends: &Ends,
+        options: &Options,
     ) -> Result<Guest> {
         // A socket's path has 107 bytes at most: not below the images.
         let folder = tempfile::Builder::new().prefix("nearside-lab-").tempdir().at("guest")?;
@@ -171,11 +141,13 @@ impl Lab {
             kernel,
             drives: &drives,
             folder: folder.path(),
-            ends,
-            console,
+            options,
         };
-        let qemu = spawn(&arguments.list()?, folder.path(), console)?;
-        Guest::connect(qemu, machine.clone(), folder, drives)
+        let qemu = spawn(&arguments.list()?, folder.path(), options.console)?;
+        let mut guest = Guest::connect(qemu, machine.clone(), folder, drives)?;
+        // A boot of systemd takes three times the CPU time.
+        guest.patience = BOOT_PATIENCE * if options.init == Init::Systemd { 2 } else { 1 };
+        Ok(guest)
     }
 
     /// Tables first, uncompressed; then busybox and modules; then our scripts.
@@ -183,7 +155,9 @@ impl Lab {
         let mut scripts = cpio::Archive::new();
         scripts.folder("lab");
         scripts.file("init", 0o755, include_bytes!("../guest/init"));
-        scripts.file("lab/start", 0o755, include_bytes!("../guest/start"));
+        for (name, content) in SCRIPTS {
+            scripts.file(&format!("lab/{name}"), 0o644, content.as_bytes());
+        }
         let modules = self.initramfs(kernel);
         let mut initrd = acpi::archive(machine).unwrap_or_default();
         initrd.extend(scripts.finish());
@@ -227,6 +201,7 @@ impl Guest {
                 folder: Some(folder),
                 started: Instant::now(),
                 boot_time: Duration::ZERO,
+                patience: BOOT_PATIENCE,
                 tasks: 0,
             }),
             Err(error) => {
@@ -258,7 +233,7 @@ impl Guest {
             return Err(error);
         }
         self.qmp.call("cont", &json!({}))?;
-        self.wait("no boot", BOOT_PATIENCE, |agent| agent.boot().is_some().then_some(()))?;
+        self.wait("no boot", self.patience, |agent| agent.boot().is_some().then_some(()))?;
         self.boot_time = self.started.elapsed();
         Ok(())
     }
@@ -365,7 +340,7 @@ impl Guest {
     /// The guest does not come up again.
     pub fn reboot(&mut self) -> Result<()> {
         self.agent.say("reboot").at("port")?;
-        self.wait("no reboot", BOOT_PATIENCE, |agent| agent.boot().is_some().then_some(()))
+        self.wait("no reboot", self.patience, |agent| agent.boot().is_some().then_some(()))
     }
 
     /// Writes everything back, ends the guest and gives its drives.

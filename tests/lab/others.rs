@@ -19,7 +19,7 @@ pub(crate) fn keep_theirs(machine: &str, kernel: Kernel) -> Result<(), Failed> {
     let mut guest = change::guest(machine, kernel, None)?;
     let words = format!("apply --keep-going {}", change::wide());
     let before = knobs(&mut guest)?;
-    ours(&mut guest, &words, &[0, 3])?;
+    ours(&mut guest, &words, &[0, 3, 4])?;
     let balanced = write(&mut guest)?;
     ours(&mut guest, "verify", &[3])?;
     let reverted = told(&mut guest, "revert", &[3])?;

@@ -39,7 +39,8 @@ pub(crate) fn run(root: &dyn Root, catalogue: &Catalogue) -> Said {
         let of_findings = findings.iter_mut().flat_map(|finding| &mut finding.evidence);
         linux::quote(root, of_settings.chain(of_findings));
         let unknown = &machine.unknown;
-        let found = Found { goal, findings: &findings, observations: &settings, unknown };
+        let found =
+            Found { goal, findings: &findings, observations: &settings, unknown, named: "" };
         drawings.push(report::findings::draw(&found, Detail::Full, &style));
         drawings.push(report::screen::draw(&machine, &found, Standing::User, &style));
         audits.push(json(&report::json::audit(goal, &settings, &findings, unknown)));

@@ -191,7 +191,10 @@ fn is_less_text(leaf: &Leaf<'_>, old: &str, new: &str) -> bool {
     let is_empty = leaf.section == "siblings" && new == "none";
     // Without the port's best, which end limits a link cannot be told.
     let is_unseen = leaf.field.ends_with("limited_by") && new == "unseen";
+    // A version of firmware is followed by its date, where that can be read.
+    let is_undated = leaf.field == "firmware" && old.starts_with(&format!("{new} ("));
     is_drive
+        || is_undated
         || is_unseen
         || is_guest
         || is_empty
@@ -217,6 +220,8 @@ fn is_inferred(leaf: &Leaf<'_>) -> bool {
     match (leaf.section, field) {
         // Says itself where the node came from.
         ("functions", "node_from") => true,
+        // Devices that disagree leave a root without a node: where one is not seen, the others' stands.
+        ("lanes", "node") => true,
         // Prose.
         ("sub_numa", "why") => true,
         _ => false,

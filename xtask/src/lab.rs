@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use clap::Subcommand;
-use lab::{Console, Guest, Kernel, Lab, Machine, Options};
+use lab::{Console, Guest, Init, Kernel, Lab, Machine, Options};
 
 /// What is done with the lab.
 #[derive(Subcommand)]
@@ -23,6 +23,9 @@ pub(crate) enum Chore {
         /// Debian's kernel: 6.1 or 6.12.
         #[arg(long, default_value = "6.1")]
         kernel: Kernel,
+        /// With systemd and udev instead of a script.
+        #[arg(long)]
+        systemd: bool,
         /// The command and its arguments; a shell where there is none.
         #[arg(last = true)]
         command: Vec<String>,
@@ -44,8 +47,10 @@ pub(crate) fn run(chore: Chore) -> Result<()> {
     match chore {
         Chore::List => list(),
         Chore::Build => build().map(drop),
-        Chore::Boot { machine, kernel, command } if command.is_empty() => shell(&machine, kernel),
-        Chore::Boot { machine, kernel, command } => one(&machine, kernel, &command),
+        Chore::Boot { machine, kernel, systemd, command } => {
+            let init = if systemd { Init::Systemd } else { Init::Script };
+            boot(&machine, kernel, init, &command)
+        }
         Chore::Capture { machine, kernel, to } => capture(&machine, kernel, to),
     }
 }
@@ -64,27 +69,32 @@ fn build() -> Result<Lab> {
 }
 
 /// A guest with our binary in its PATH.
-fn start(machine: &str, kernel: Kernel, console: Console) -> Result<Guest> {
+fn start(machine: &str, kernel: Kernel, options: Options) -> Result<Guest> {
     let machine = Machine::named(machine)?;
     let images = build()?;
     let binary = ::lab::nearside()?;
     eprintln!("starting {}: {}", machine.name, machine.about);
-    let options = Options::default().console(console);
     let mut guest = images.boot_with(&machine, kernel, options)?;
     guest.put(&binary, "/usr/local/bin/nearside")?;
     Ok(guest)
 }
 
-fn shell(machine: &str, kernel: Kernel) -> Result<()> {
-    let mut guest = start(machine, kernel, Console::Terminal)?;
+fn boot(machine: &str, kernel: Kernel, init: Init, command: &[String]) -> Result<()> {
+    let options = Options::default().init(init);
+    if command.is_empty() {
+        return shell(start(machine, kernel, options.console(Console::Terminal))?);
+    }
+    one(start(machine, kernel, options)?, command)
+}
+
+fn shell(mut guest: Guest) -> Result<()> {
     eprintln!("\rnearside is in the PATH; `exit` ends the machine\r");
     guest.wait_for_shell()?;
     guest.off()?;
     Ok(())
 }
 
-fn one(machine: &str, kernel: Kernel, command: &[String]) -> Result<()> {
-    let mut guest = start(machine, kernel, Console::Log)?;
+fn one(mut guest: Guest, command: &[String]) -> Result<()> {
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
     let output = guest.call(&words)?;
     print!("{}", output.stdout);
@@ -120,7 +130,7 @@ fn capture(machine: &str, kernel: Kernel, to: Option<PathBuf>) -> Result<()> {
     let own = || format!("target/lab/captures/{machine}-{kernel}").into();
     let to = to.unwrap_or_else(own);
     std::fs::create_dir_all(&to).with_context(|| to.display().to_string())?;
-    let mut guest = start(machine, kernel, Console::Log)?;
+    let mut guest = start(machine, kernel, Options::default())?;
     guest.run("nearside capture --output /tmp/machine.nearside")?.ok()?;
     guest.get("/tmp/machine.nearside", &to.join("machine.nearside"))?;
     for (file, command) in SAY {

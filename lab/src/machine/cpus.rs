@@ -25,6 +25,10 @@ pub struct Cpus {
     /// The order in which the firmware lists the processors.
     #[serde(default)]
     pub numbering: Numbering,
+    /// Whether the processors hide that they are emulated: what is wished for real servers only is
+    /// wished in the guest then.
+    #[serde(default)]
+    pub bare_metal: bool,
 }
 
 /// The order of processors in the MADT, which becomes Linux's numbering.

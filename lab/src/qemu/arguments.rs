@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::drives::Drives;
 use crate::error::Result;
-use crate::guest::Console;
 use crate::image::{Kernel, Lab};
 use crate::machine::{Device, Drive, DriveBus, Kind, Machine, Nic, NicModel, Wiring};
+use crate::options::{Console, Init, Options};
 
 /// What the NICs that hang on wires are joined to: QEMU's words by the NIC's id, and the end.
 pub(crate) type Ends = BTreeMap<String, (String, u8)>;
@@ -21,8 +21,7 @@ pub(crate) struct Arguments<'a> {
     pub(crate) drives: &'a Drives,
     /// The guest's own folder: sockets, log, share, initrd.
     pub(crate) folder: &'a Path,
-    pub(crate) ends: &'a Ends,
-    pub(crate) console: Console,
+    pub(crate) options: &'a Options,
 }
 
 /// Of a boot's CPU time, mitigations and the other self-tests are a sixth; what a clock does under
@@ -30,6 +29,11 @@ pub(crate) struct Arguments<'a> {
 const COMMAND_LINE: &str = "console=ttyS0 panic=0 quiet loglevel=4 mitigations=off nokaslr \
     cryptomgr.notests audit=0 apparmor=0 nowatchdog random.trust_cpu=on tsc=reliable \
     no_timer_check";
+
+/// What systemd is told: our own units, names of interfaces as without it, and patience with
+/// emulation.
+const SYSTEMD: &str = " lab.init=systemd systemd.unit=lab.target net.ifnames=0 \
+    systemd.show_status=no systemd.default_timeout_start_sec=600s";
 
 /// Buses from here on belong to the extra root complexes; the ones below to QEMU's own.
 const FIRST_BUS: usize = 32;
@@ -53,7 +57,7 @@ impl Arguments<'_> {
         let vtd = self.machine.firmware.vtd;
         let machine = if vtd { "q35,kernel-irqchip=split" } else { "q35" };
         let log = path("console.txt");
-        let serial = match self.console {
+        let serial = match self.options.console {
             Console::Log => format!("file,id=console,path={log}"),
             Console::Terminal => format!("stdio,id=console,signal=off,logfile={log}"),
         };
@@ -85,8 +89,9 @@ impl Arguments<'_> {
         }
         let modules: Vec<_> = modules.into_iter().collect();
         let iommu = if self.machine.firmware.vtd { " intel_iommu=on" } else { "" };
-        let shell = if self.console == Console::Terminal { " lab.shell=yes" } else { "" };
-        format!("{COMMAND_LINE}{iommu}{shell} lab.modules={}", modules.join(","))
+        let shell = if self.options.console == Console::Terminal { " lab.shell=yes" } else { "" };
+        let init = if self.options.init == Init::Systemd { SYSTEMD } else { "" };
+        format!("{COMMAND_LINE}{iommu}{shell}{init} lab.modules={}", modules.join(","))
     }
 
     fn processors(&self) -> Vec<String> {
@@ -97,8 +102,10 @@ impl Arguments<'_> {
             cpus.packages, cpus.dies, cpus.cores, cpus.threads
         );
         let memory = format!("{}M", u64::from(machine.memory_mib) * u64::from(machine.nodes()));
+        let model = if cpus.bare_metal { ",-hypervisor" } else { "" };
+        let model = format!("{}{model}", cpus.model);
         let mut list: Vec<String> =
-            words(&[("-cpu", &cpus.model), ("-smp", &smp), ("-m", &memory)]).collect();
+            words(&[("-cpu", &model), ("-smp", &smp), ("-m", &memory)]).collect();
         for node in 0..machine.nodes() {
             let size = machine.memory_mib;
             list.extend(words(&[
@@ -144,11 +151,11 @@ impl Arguments<'_> {
     /// complex, which belongs to no node.
     fn own_devices(&self) -> Result<Vec<String>> {
         let share = self.folder.join("share");
-        let root = self.lab.root();
+        let root = self.root()?;
         let state = self.drives.state()?;
         let port = self.folder.join("port");
         Ok(words(&[
-            ("-drive", &format!("if=none,id=root,format=raw,snapshot=on,file={}", root.display())),
+            ("-drive", &format!("if=none,id=root,format=raw,{root}")),
             ("-device", "virtio-blk-pci,drive=root,num-queues=1,addr=1d"),
             ("-drive", &format!("if=none,id=state,format=raw,file={}", state.display())),
             ("-device", "virtio-blk-pci,drive=state,num-queues=1,addr=1e"),
@@ -160,6 +167,15 @@ impl Arguments<'_> {
             ("-device", "virtio-rng-pci,addr=1a"),
         ])
         .collect())
+    }
+
+    /// The root file system: what is written to it is forgotten, or goes with the drives.
+    fn root(&self) -> Result<String> {
+        let image = self.lab.root();
+        Ok(match self.options.init {
+            Init::Script => format!("snapshot=on,file={}", image.display()),
+            Init::Systemd => format!("file={}", self.drives.root(&image)?.display()),
+        })
     }
 
     /// A root complex for each that a device names, with room for the buses of its ports.
@@ -240,7 +256,7 @@ impl Arguments<'_> {
     }
 
     fn network(&self, number: usize, id: &str, nic: &Nic) -> Vec<String> {
-        let wire = self.ends.get(id).map(|(words, _)| words.clone());
+        let wire = self.options.ends.get(id).map(|(words, _)| words.clone());
         let queues = nic.queues;
         let text = match nic.wiring {
             Wiring::Tap => format!("tap,queues={queues},script=no,downscript=no"),
@@ -252,7 +268,7 @@ impl Arguments<'_> {
 
     /// Locally administered, and another one at the other end of a wire.
     fn mac(&self, number: usize, id: &str) -> String {
-        let end = self.ends.get(id).map_or(0, |(_, end)| *end);
+        let end = self.options.ends.get(id).map_or(0, |(_, end)| *end);
         format!("02:00:00:00:{end:02x}:{number:02x}")
     }
 }

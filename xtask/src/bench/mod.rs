@@ -5,13 +5,14 @@
 //! alternates, and the figure is the median of the rounds' ratios. The smallest over the smallest
 //! is printed as a second reading.
 
+mod change;
 mod cost;
 mod growth;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use self::cost::{Cost, Line, Rounds};
 use self::growth::Size;
@@ -34,6 +35,26 @@ pub(crate) struct Options {
     /// Fail when a promise of SPECIFICATION.md is not met.
     #[arg(long)]
     check: bool,
+    /// Only these parts.
+    #[arg(long, value_enum, num_args = 1..)]
+    only: Vec<Part>,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The first screen.
+    Screen,
+    /// The start of a command near a device.
+    Exec,
+    /// Topology of a captured machine.
+    Topology,
+    /// Capture and audit of a large machine.
+    Audit,
+    /// Placing its interrupts.
+    Place,
+    /// Verifying many knobs.
+    Verify,
 }
 
 /// What is measured, and the promises that were not kept.
@@ -48,13 +69,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let nearside = project::top().join("target/release/nearside");
     let mut bench = Bench { nearside, rounds: options.rounds, broken: Vec::new() };
     println!("load before: {}", load());
-    bench.first_screen()?;
-    bench.start_of_a_command()?;
-    match options.tree.clone().map_or_else(captured_tree, |tree| Ok(Some(tree)))? {
-        Some(tree) => bench.topology(&tree)?,
-        None => println!("topology --json / lstopo: skipped, no captures folder with {TREE}"),
+    let all = Part::value_variants();
+    for part in all.iter().filter(|part| options.only.is_empty() || options.only.contains(part)) {
+        match part {
+            Part::Screen => bench.first_screen()?,
+            Part::Exec => bench.start_of_a_command()?,
+            Part::Topology => bench.topology_of(options.tree.clone())?,
+            Part::Audit => bench.thousand_cpus()?,
+            Part::Place => bench.placing()?,
+            Part::Verify => bench.verifying()?,
+        }
     }
-    bench.thousand_cpus()?;
     println!("load after: {}", load());
     let broken = bench.broken;
     ensure!(!options.check || broken.is_empty(), "not kept: {}", broken.join("; "));
@@ -95,6 +120,15 @@ impl Bench {
         Ok(())
     }
 
+    /// On a named folder, or on the captured one.
+    fn topology_of(&mut self, tree: Option<PathBuf>) -> Result<()> {
+        match tree.map_or_else(captured_tree, |tree| Ok(Some(tree)))? {
+            Some(tree) => self.topology(&tree)?,
+            None => println!("topology --json / lstopo: skipped, no captures folder with {TREE}"),
+        }
+        Ok(())
+    }
+
     /// `topology --json` against lstopo writing XML, on the same folder: wall time.
     fn topology(&mut self, tree: &Path) -> Result<()> {
         let tree = tree.to_str().context("the tree's path is no UTF-8")?;
@@ -124,20 +158,24 @@ impl Bench {
         Ok(())
     }
 
-    /// A share of the machine as a folder, made on first use.
+    /// A share of the machine as a folder.
     fn machine(&self, divisor: u32) -> Result<PathBuf> {
-        let tree = scratch().join(format!("thousand-cpus-{divisor}"));
+        let name = format!("synthetic:thousand-cpus@1/{divisor}");
+        self.made(&name, &scratch().join(format!("thousand-cpus-{divisor}")))
+    }
+
+    /// A made-up machine as a folder, made on first use.
+    fn made(&self, name: &str, tree: &Path) -> Result<PathBuf> {
         if !tree.is_dir() {
             // A tree that was left half made must not be taken for the whole.
             let part = tree.with_extension("part");
             std::fs::create_dir_all(scratch())?;
             std::fs::remove_dir_all(&part).or_else(missing_is_fine)?;
-            let name = format!("synthetic:thousand-cpus@1/{divisor}");
             let folder = part.to_string_lossy();
-            Line::new(&self.nearside, &["generate", "machine", &name, &folder]).measure()?;
-            std::fs::rename(&part, &tree)?;
+            Line::new(&self.nearside, &["generate", "machine", name, &folder]).measure()?;
+            std::fs::rename(&part, tree)?;
         }
-        Ok(tree)
+        Ok(tree.to_owned())
     }
 
     fn capture_and_audit(&self, tree: &Path) -> Result<Rounds> {

@@ -25,12 +25,12 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Whether it moves what a placement rests on: CPUs, nodes, distances, and which device is on
-    /// which. A driver's version or an MTU does not.
+    /// Whether it moves what a placement rests on: CPUs, nodes, distances, which device is on which,
+    /// and which device it is. A driver's version or an MTU does not.
     pub fn is_of_topology(&self) -> bool {
         let of_machine = ["CPUs online", "CPUs isolated", "threads a core", "processor", "product"];
         match self.property {
-            "node" | "distances" | "CPUs" => true,
+            "node" | "distances" | "CPUs" | "serial" | "function" | "functions" => true,
             // A drive that comes or goes moves no other.
             PRESENT => self.device.starts_with("node "),
             property => self.device == "machine" && of_machine.contains(&property),
@@ -58,6 +58,38 @@ impl Machine {
         };
         let all: Vec<Difference> = keys.into_iter().filter_map(compare).collect();
         without_absent_devices(all)
+    }
+}
+
+impl Machine {
+    /// What of the topology differs from this machine on another one, its devices told by what they
+    /// are: that a kernel has counted them anew is none.
+    pub fn moved(&self, other: &Self) -> Vec<Difference> {
+        let all = self.differences(&other.named_as(self));
+        all.into_iter().filter(Difference::is_of_topology).collect()
+    }
+
+    /// This machine, its devices called as the same ones of another are.
+    fn named_as(&self, before: &Self) -> Self {
+        let mut renamed = self.clone();
+        let old = |name: &str| {
+            let identity = self.identity(name);
+            let same = identity.and_then(|identity| before.called(&identity).map(str::to_owned));
+            same.filter(|old| old != name)
+        };
+        let drives = renamed.drives.iter_mut().map(|drive| &mut drive.name);
+        let names: Vec<&mut String> =
+            drives.chain(renamed.nics.iter_mut().map(|nic| &mut nic.name)).collect();
+        let given: Vec<String> = names.iter().filter_map(|name| old(name)).collect();
+        for name in names {
+            match old(name) {
+                Some(old) => *name = old,
+                // Its name belongs to another one, which has got a new name here.
+                None if given.contains(name) => name.push_str(" (another)"),
+                None => {}
+            }
+        }
+        renamed
     }
 }
 
@@ -164,6 +196,16 @@ fn of_drive(all: &mut Properties, drive: &Drive) {
     };
     let ways: Vec<String> = drive.controllers.iter().map(way).collect();
     all.add(name, "reached through", ways.join(" "));
+    let functions: Option<Vec<String>> = drive
+        .controllers
+        .iter()
+        .map(|each| each.function.map(|function| function.to_string()))
+        .collect();
+    // A path over a network has none, and its controller is counted anew at each connection.
+    if let Some(mut functions) = functions {
+        functions.sort_unstable();
+        all.add(name, "functions", functions.join(" "));
+    }
 }
 
 fn of_nic(all: &mut Properties, nic: &Nic) {
@@ -182,6 +224,7 @@ fn of_nic(all: &mut Properties, nic: &Nic) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Why;
 
     fn machine() -> Machine {
         let mut function = Function::new("3e:00.0".parse().unwrap());
@@ -192,6 +235,75 @@ mod tests {
     #[test]
     fn a_machine_does_not_differ_from_itself() {
         assert_eq!(machine().differences(&machine()), []);
+    }
+
+    fn drive(name: &str, serial: &str, address: &str) -> Drive {
+        let controller = crate::Controller {
+            name: name.trim_end_matches("n1").to_owned(),
+            function: Some(address.parse().unwrap()),
+            node: None,
+            driver: None,
+            queues: 1,
+            transport: "pcie".to_owned(),
+            state: String::new(),
+            address: None,
+            link_power: None,
+            link_rate: None,
+            ana_state: None,
+        };
+        Drive {
+            name: name.to_owned(),
+            kind: crate::DriveKind::Nvme,
+            model: Err(Why::Absent),
+            serial: Ok(serial.to_owned()),
+            wwid: Err(Why::Absent),
+            firmware: Err(Why::Absent),
+            size: Err(Why::Absent),
+            controllers: vec![controller],
+            hidden_by: None,
+            queues: Vec::new(),
+            rotational: Err(Why::Absent),
+            logical_block: Err(Why::Absent),
+            physical_block: Err(Why::Absent),
+            holders: Vec::new(),
+            mounts: Vec::new(),
+            temperature_mc: Err(Why::Absent),
+            percentage_used: Err(Why::Absent),
+            apst: Err(Why::Absent),
+        }
+    }
+
+    #[test]
+    fn drives_that_swap_are_noticed_and_names_that_swap_are_none() {
+        let with = |drives: Vec<Drive>| Machine { drives, ..Machine::default() };
+        let then = with(vec![
+            drive("nvme0n1", "AAA111", "3e:00.0"),
+            drive("nvme1n1", "BBB222", "3f:00.0"),
+        ]);
+        let renamed = with(vec![
+            drive("nvme0n1", "BBB222", "3f:00.0"),
+            drive("nvme1n1", "AAA111", "3e:00.0"),
+        ]);
+        assert_eq!(then.moved(&renamed), []);
+        assert_eq!(then.identity("/dev/nvme1n1").as_deref(), Some("serial:BBB222"));
+        assert_eq!(renamed.called("serial:BBB222"), Some("nvme0n1"));
+        let swapped = with(vec![
+            drive("nvme0n1", "BBB222", "3e:00.0"),
+            drive("nvme1n1", "AAA111", "3f:00.0"),
+        ]);
+        let told = then.moved(&swapped);
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told.iter().all(|each| each.property == "functions"), "{told:?}");
+        let replaced = with(vec![
+            drive("nvme0n1", "CCC333", "3e:00.0"),
+            drive("nvme1n1", "BBB222", "3f:00.0"),
+        ]);
+        assert_eq!(then.moved(&replaced).first().map(|each| each.property), Some("serial"));
+        let twins = with(vec![
+            drive("nvme0n1", "AAA111", "3e:00.0"),
+            drive("nvme1n1", "AAA111", "3f:00.0"),
+        ]);
+        assert_eq!(twins.identity("nvme0n1"), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::{ByteRate, NodeId, PciAddress};
 
-use crate::{Function, Machine};
+use crate::{Function, Machine, PciClass};
 
 /// What hangs from one root complex, and what it can ask at most.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,12 +48,18 @@ impl RootLanes {
 
 impl Machine {
     /// Lanes by root complex, in the order of their names. Devices whose link is unknown ask for
-    /// nothing here, and root complexes without a device that has a link are left out. Ports and
-    /// switches are ways, not users: only what hangs at the end of a link counts.
+    /// nothing here, those below a port that could not be read among them: it may have fewer lanes
+    /// than they. Root complexes without a device that has a link are left out. Ports and switches
+    /// are ways, not users: only what hangs at the end of a link counts.
     pub fn lanes(&self) -> Vec<RootLanes> {
+        let read = self.functions.iter().filter(|one| one.class != PciClass::default());
+        let read: BTreeSet<PciAddress> = read.map(|one| one.address).collect();
+        let is_end = |function: &&Function| {
+            !function.is_port() && function.parent.is_none_or(|parent| read.contains(&parent))
+        };
         let mut seen = BTreeSet::new();
         let mut roots: BTreeMap<&str, Vec<(&Function, LaneUse)>> = BTreeMap::new();
-        for function in self.functions.iter().filter(|function| !function.is_port()) {
+        for function in self.functions.iter().filter(is_end) {
             let card = card_of(function);
             let Some(part) = lane_use(function).filter(|_| seen.insert(card)) else { continue };
             roots.entry(&function.root).or_default().push((function, part));
@@ -120,12 +126,27 @@ mod tests {
         function
     }
 
+    fn port(address: &str, width: u8) -> Function {
+        let class = PciClass { base: 0x06, sub: 0x04, interface: 0 };
+        Function { class, port: Some(PortKind::Root), ..endpoint(address, None, 320, width) }
+    }
+
+    #[test]
+    fn below_a_port_that_is_not_seen_nothing_is_asked() {
+        let below = || endpoint("18:00.0", Some("17:00.0"), 160, 16);
+        let lanes = |functions| Machine { functions, ..Machine::default() }.lanes();
+        assert_eq!(lanes(vec![below()]), []);
+        let silent =
+            Function { port: None, link: None, class: PciClass::default(), ..port("17:00.0", 8) };
+        assert_eq!(lanes(vec![silent, below()]), []);
+        assert_eq!(lanes(vec![port("17:00.0", 16), below()])[0].lanes, 16);
+    }
+
     #[test]
     fn cards_are_counted_once_and_ports_never() {
-        let mut port = endpoint("17:00.0", None, 320, 16);
-        port.port = Some(PortKind::Root);
         let functions = vec![
-            port,
+            port("17:00.0", 16),
+            port("17:02.0", 4),
             endpoint("18:00.0", Some("17:00.0"), 160, 16),
             endpoint("18:00.1", Some("17:00.0"), 160, 16),
             endpoint("19:00.0", Some("17:02.0"), 320, 4),
@@ -142,10 +163,8 @@ mod tests {
 
     #[test]
     fn devices_that_disagree_leave_no_node_and_silent_ones_do_not_count() {
-        let mut functions = vec![
-            endpoint("18:00.0", Some("17:00.0"), 320, 4),
-            endpoint("19:00.0", Some("17:01.0"), 320, 4),
-        ];
+        let mut functions =
+            vec![endpoint("17:00.0", None, 320, 4), endpoint("17:01.0", None, 320, 4)];
         let root = |functions: &[Function]| {
             let machine = Machine { functions: functions.to_vec(), ..Machine::default() };
             machine.lanes().remove(0)

@@ -21,6 +21,7 @@ mod fact;
 mod function;
 mod gpu;
 mod host;
+mod identity;
 mod irq;
 mod lanes;
 mod link;
@@ -45,13 +46,15 @@ pub use function::{
 };
 pub use gpu::Gpu;
 pub use host::{CommandLine, Container, Host, Service, Virtual};
+pub use identity::is_identity;
 pub use irq::{Irq, IrqSource, Managed};
 pub use lanes::{LaneUse, RootLanes};
 pub use link::{Aspm, AspmStates, L1Substates, LimitedBy, Link, LinkSide};
 pub use memory::{Acpi, Dimm, Node, NodeKind};
 pub use near::Near;
 pub use net::{
-    Carries, Channels, Coalescing, Feature, Nic, NicKind, Pause, Rings, RxQueue, TxQueue,
+    Carries, Channels, Coalescing, Feature, Nic, NicKind, Pause, ReceiveSpread, Rings, RxQueue,
+    TxQueue,
 };
 pub use numbering::{Numbering, NumberingKind, Siblings};
 pub use package::Package;

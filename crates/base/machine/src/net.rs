@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Network devices, their queues and what ethtool tells of them.
 
+use std::collections::BTreeMap;
+
 use units::{BitRate, CpuSet, NodeId, PciAddress};
 
 use crate::{Fact, VirtualFunctions};
@@ -50,6 +52,8 @@ pub struct Nic {
     pub pause: Fact<Pause>,
     /// Features by kernel name (`ethtool -k`).
     pub features: Fact<Vec<Feature>>,
+    /// How packets are spread over the receive queues (`ethtool -x`).
+    pub receive_spread: Fact<ReceiveSpread>,
     /// `device/…/phys_port_name`, `dev_port`: tells ports of one card apart.
     pub port: Option<String>,
     /// Whether an address is configured on it, or a default route goes through it.
@@ -178,4 +182,73 @@ pub struct Feature {
     pub wanted: bool,
     /// Cannot be changed.
     pub fixed: bool,
+}
+
+/// How receive-side scaling spreads packets over the receive queues.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct ReceiveSpread {
+    /// Receive queues that it could spread over; none where the driver does not tell.
+    pub queues: Option<u32>,
+    /// The receive queue of each value of a packet's hash, 64 to 2048 of them as a rule.
+    pub table: Vec<u32>,
+}
+
+impl ReceiveSpread {
+    /// How many values of the hash each queue has, by queue; queues without any are left out.
+    pub fn shares(&self) -> BTreeMap<u32, usize> {
+        let mut shares = BTreeMap::new();
+        for queue in &self.table {
+            *shares.entry(*queue).or_insert(0) += 1;
+        }
+        shares
+    }
+
+    /// The number of queues, counted from 0, that it spreads over as evenly as its size allows;
+    /// none where it is uneven, or leaves one of them out.
+    pub fn even_over(&self) -> Option<u32> {
+        let count = self.table.iter().max()?.checked_add(1)?;
+        let shares = self.shares();
+        let (most, least) = (shares.values().max()?, shares.values().min()?);
+        let has_all = usize::try_from(count).is_ok_and(|count| shares.len() == count);
+        (has_all && most - least <= 1).then_some(count)
+    }
+
+    /// Whether it is the kernel's own for its queues (`ethtool_rxfh_indir_default`,
+    /// include/linux/ethtool.h): the queues in turn. Drivers make such a table anew when channels
+    /// change; one that somebody set they keep, and the kernel then refuses fewer channels than it
+    /// uses (`ethtool_check_max_channel`, net/ethtool/common.c).
+    pub fn is_default(&self) -> bool {
+        let Some(queues) = self.queues.filter(|queues| *queues > 0) else { return false };
+        !self.table.is_empty() && (0..queues).cycle().zip(&self.table).all(|(own, is)| own == *is)
+    }
+
+    /// Queues that it can serve at most: a table has no more queues than entries.
+    pub fn most(&self) -> u32 {
+        u32::try_from(self.table.len()).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_even_as_far_as_its_size_allows() {
+        let spread = |table: &[u32]| ReceiveSpread { queues: Some(3), table: table.to_vec() };
+        for (table, even, is_default) in [
+            (&[0, 1, 2, 0, 1][..], Some(3), true),
+            (&[2, 1, 0, 1, 2], Some(3), false),
+            (&[0, 1, 0, 1, 0], Some(2), false),
+            (&[0, 0, 0, 1, 2], None, false),
+            (&[0, 2, 0, 2], None, false),
+            (&[0, 0], Some(1), false),
+            (&[u32::MAX], None, false),
+            (&[], None, false),
+        ] {
+            let spread = spread(table);
+            assert_eq!((spread.even_over(), spread.is_default()), (even, is_default), "{table:?}");
+        }
+        let untold = ReceiveSpread { queues: None, table: vec![0, 1] };
+        assert_eq!((untold.even_over(), untold.is_default()), (Some(2), false));
+    }
 }

@@ -94,6 +94,8 @@ pub struct Change {
     pub to: String,
     /// What has to happen before it counts.
     pub reboot: Reboot,
+    /// Whether `apply` carries it out while the machine runs.
+    pub at_once: bool,
     /// The line or lines that a person could type; empty where there is none.
     pub by_hand: Vec<String>,
 }

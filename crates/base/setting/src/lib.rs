@@ -12,6 +12,7 @@
 
 mod evidence;
 mod finding;
+mod guard;
 mod interrupts;
 mod kernel_option;
 mod observation;
@@ -23,12 +24,15 @@ mod vocabulary;
 
 pub use evidence::{Evidence, Part, Span};
 pub use finding::{Change, Confidence, Finding, FindingEffect, Severity};
+pub use guard::{is_guard, keeps_safe};
 pub use interrupts::{
     BAN_VARIABLES, BANS_BEGIN, BANS_END, Interrupts, assigned, banned, without_bans,
 };
 pub use kernel_option::KernelOption;
-pub use observation::{Form, Observation, Observe, Scope, canonical, same_value, spelled};
-pub use place::{Device, DeviceKind, Ethtool, Place};
+pub use observation::{
+    Form, Observation, Observe, Scope, canonical, opposite, same_value, spelled,
+};
+pub use place::{Device, DeviceKind, Ethtool, Place, counterpart};
 pub use plan::{Left, LeftWhy, Plan, Planned};
 pub use receipt::{Outcome, Undone};
 pub use setting::{

@@ -38,6 +38,8 @@ pub enum Form {
     Selected,
     /// `1`/`0`, `Y`/`N`, `on`/`off`, `enabled`/`disabled`: becomes `on` or `off`.
     Switch,
+    /// As [`Form::Switch`], of a file that says the opposite of its setting: `no_turbo` for turbo.
+    Opposite,
     /// A CPU list.
     CpuList,
     /// A CPU mask; prints as a list.
@@ -108,6 +110,7 @@ pub fn canonical(form: Form, text: &str) -> Option<String> {
             .map(|parts| parts.join(" ")),
         Form::Selected => selected(text),
         Form::Switch => switch(text),
+        Form::Opposite => switch(text).map(|word| opposite(&word).to_owned()),
         Form::CpuList => units::CpuSet::from_list(text).ok().map(|set| set.to_string()),
         Form::CpuMask => units::CpuSet::from_mask(text).ok().map(|set| set.to_string()),
     }
@@ -116,6 +119,11 @@ pub fn canonical(form: Form, text: &str) -> Option<String> {
 fn selected(text: &str) -> Option<String> {
     let inner = text.split_once('[')?.1.split_once(']')?.0;
     Some(inner.trim().to_owned())
+}
+
+/// `on` of `off`, and `off` of anything else.
+pub fn opposite(word: &str) -> &'static str {
+    if word == "off" { "on" } else { "off" }
 }
 
 fn switch(text: &str) -> Option<String> {
@@ -137,6 +145,7 @@ pub fn same_value(form: Form, a: &str, b: &str) -> bool {
 pub fn spelled(form: Form, value: &str, before: &str) -> String {
     let letters = matches!(before.trim(), "Y" | "N" | "y" | "n");
     match (form, value) {
+        (Form::Opposite, "on" | "off") => spelled(Form::Switch, opposite(value), before),
         (Form::Switch, "on") => if letters { "Y" } else { "1" }.to_owned(),
         (Form::Switch, "off") => if letters { "N" } else { "0" }.to_owned(),
         (Form::CpuMask, list) => mask(list),
@@ -169,6 +178,10 @@ mod tests {
     fn values_are_spelled_as_the_kernel_wants_them() {
         assert_eq!(spelled(Form::Switch, "on", "0"), "1");
         assert_eq!(spelled(Form::Switch, "off", "Y"), "N");
+        assert_eq!(spelled(Form::Opposite, "on", "1"), "0");
+        assert_eq!(spelled(Form::Opposite, "off", "N"), "Y");
+        assert_eq!(canonical(Form::Opposite, "1").as_deref(), Some("off"));
+        assert_eq!(canonical(Form::Opposite, "odd"), None);
         assert_eq!(spelled(Form::CpuMask, "0-3,36", ""), "00000010,0000000f");
         assert_eq!(spelled(Form::CpuMask, "", "f"), "0");
         assert_eq!(spelled(Form::Selected, "none", "[mq-deadline] none"), "none");

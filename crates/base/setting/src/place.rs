@@ -41,7 +41,7 @@ pub enum DeviceKind {
     Drive,
     /// A network device, by permanent address and function.
     Nic,
-    /// A SATA or SAS host, by function.
+    /// A SATA or SAS host, by function; where each port of a function is a host, by its port there.
     ScsiHost,
 }
 
@@ -80,7 +80,8 @@ pub enum Place {
         /// Its systemd unit.
         unit: String,
     },
-    /// Interrupts that irqbalance leaves alone, in the distribution's own file. A list of numbers.
+    /// Interrupts that irqbalance leaves alone, in the distribution's own file. Numbers with spaces
+    /// between them; a PCI function among them stands for the numbers that its queues have then.
     BannedInterrupts,
 }
 
@@ -100,6 +101,19 @@ pub enum Ethtool {
     Pause,
     /// `ethtool -X`: queues that receive-side scaling spreads over, evenly. A number.
     ReceiveSpread,
+}
+
+/// The files that zero each other (mm/page-writeback.c): restored by writing the one that counts.
+pub fn counterpart(path: &str) -> Option<String> {
+    let (folder, name) = path.rsplit_once('/')?;
+    let other = match name {
+        "dirty_bytes" => "dirty_ratio",
+        "dirty_ratio" => "dirty_bytes",
+        "dirty_background_bytes" => "dirty_background_ratio",
+        "dirty_background_ratio" => "dirty_background_bytes",
+        _ => return None,
+    };
+    (folder == "/proc/sys/vm").then(|| format!("{folder}/{other}"))
 }
 
 impl Place {

@@ -14,6 +14,9 @@ pub struct Plan {
     pub goal: Option<Goal>,
     /// What nearside writes, in this order.
     pub changes: Vec<Planned>,
+    /// Values that the changes are known to move, as they are: undoing the changes restores them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Planned>,
     /// What it does not, and who could.
     pub left: Vec<Left>,
     /// Settings that are as wanted already, and how many places that is.

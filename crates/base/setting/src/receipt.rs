@@ -73,6 +73,8 @@ pub enum Undone {
     Reset,
     /// The device is gone; it is undone when it returns.
     Missing,
+    /// It belongs to another network namespace than this process: it is undone from there.
+    Elsewhere,
     /// The kernel refused, and a person must look.
     Failed {
         /// Why.

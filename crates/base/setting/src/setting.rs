@@ -73,6 +73,10 @@ pub struct Setting {
     /// The values it takes, in plain words. May be empty for a number.
     #[serde(default)]
     pub values: Vec<Meaning>,
+    /// The least and the most of a number that the kernel or the device takes anywhere; none where that
+    /// is not known or not fixed.
+    #[serde(default)]
+    pub range: Option<(i64, i64)>,
     /// The value wanted for each goal; a goal left out has no wish.
     #[serde(default)]
     pub wanted: Wanted,
@@ -158,6 +162,8 @@ pub enum WritePlace {
     Pause,
     /// `ethtool -X`.
     ReceiveSpread,
+    /// Flows followed to their readers, in hardware: a feature, and two sizes of tables.
+    FlowSteering,
     /// The CPUs of a device's interrupts.
     Interrupt,
     /// `xps_cpus` of each transmit queue.
@@ -187,7 +193,8 @@ impl Setting {
 pub struct Meaning {
     /// The value as the observation prints it.
     pub value: String,
-    /// What it means.
+    /// What it means; empty where the value says it itself (`on` of a thing that can be on).
+    #[serde(default)]
     pub means: String,
 }
 

@@ -43,6 +43,7 @@ pub const FACTS: &[(&str, Scope, &str)] = &[
     ("nic-irqs", Scope::Nic, "near, far, spread, one CPU"),
     ("rps", Scope::Nic, "off, near, far"),
     ("xps", Scope::Nic, "matched, far, off"),
+    ("receive-spread", Scope::Nic, "even, partial, uneven"),
     ("combined-channels", Scope::Nic, "number of channels"),
     ("rx-ring", Scope::Nic, "descriptors"),
     ("tx-ring", Scope::Nic, "descriptors"),
@@ -53,6 +54,7 @@ pub const FACTS: &[(&str, Scope, &str)] = &[
     ("lro", Scope::Nic, "on, off"),
     ("tso", Scope::Nic, "on, off"),
     ("ntuple", Scope::Nic, "on, off"),
+    ("arfs", Scope::Nic, "on, partial, off, not supported"),
     ("mtu", Scope::Nic, "bytes"),
     ("mtu-path", Scope::Nic, "equal, or which device differs"),
 ];

@@ -95,6 +95,7 @@ fn question(words: &str) -> Option<Question> {
         "ethtool -c" => Question::Coalescing(name),
         "ethtool -a" => Question::Pause(name),
         "ethtool -k" => Question::Features(name),
+        "ethtool -x" => Question::ReceiveSpread(name),
         "nvme id-ctrl" => Question::NvmeIdentify(name),
         "nvme get-feature -f 0x0c" => Question::NvmeApst(name),
         _ => return None,

@@ -141,6 +141,7 @@ fn compare_said(live: &LiveRoot, name: &str) -> Result<(), Failed> {
         ("-a", Question::Pause(owned())),
         ("-k", Question::Features(owned())),
         ("-i", Question::Driver(owned())),
+        ("-x", Question::ReceiveSpread(owned())),
     ];
     for (flag, _) in &questions {
         let output = Command::new("ethtool").args([*flag, name]).output()?;

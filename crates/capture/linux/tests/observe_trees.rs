@@ -37,6 +37,7 @@ fn setting(scope: Scope, form: Form, file: &str) -> Setting {
         what: String::new(),
         observe: Observe { file: Some(file.to_owned()), form, ..Observe::default() },
         values: Vec::new(),
+        range: None,
         wanted: setting::Wanted::default(),
         kept: setting::Wanted::default(),
         applies: setting::Applies::default(),

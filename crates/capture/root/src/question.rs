@@ -28,6 +28,8 @@ pub enum Question {
     Pfc(String),
     /// Features: a list of [`machine::Feature`].
     Features(String),
+    /// How packets are spread over receive queues: [`machine::ReceiveSpread`].
+    ReceiveSpread(String),
     /// Driver: `{driver, version, firmware, bus}`.
     Driver(String),
     /// NVMe identify-controller page of `/dev/NAME` as hexadecimal text of 4096 bytes.

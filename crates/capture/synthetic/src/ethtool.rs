@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What ethtool would be told of a port.
 
-use machine::{Channels, Coalescing, Feature, Rings};
+use machine::{Channels, Coalescing, Feature, ReceiveSpread, Rings};
 use root::Question;
 use serde::Serialize;
 use units::PciAddress;
@@ -59,6 +59,7 @@ pub(crate) fn answer(tree: &mut Tree, nic: &Nic, name: &str, address: PciAddress
     if nic.driver != "virtio_net" {
         put(tree, Question::Coalescing(own()), &coalescing(nic));
         put(tree, Question::Pause(own()), &[true, true]);
+        put(tree, Question::ReceiveSpread(own()), &spread(nic));
     }
 }
 
@@ -71,6 +72,31 @@ fn coalescing(nic: &Nic) -> Coalescing {
         tx_usecs: Some(8),
         tx_frames: Some(128),
     }
+}
+
+/// Entries of the table that spreads packets, as mlx5 and ice have them at least.
+const ENTRIES: usize = 128;
+
+/// The queues in turn, as the kernel begins; or a stretch for each by its weight, as
+/// `ethtool -X weight` fills the table.
+fn spread(nic: &Nic) -> ReceiveSpread {
+    let sum: usize = nic.receive_weights.iter().map(|weight| *weight as usize).sum();
+    let table = match sum {
+        0 => (0..nic.queues).cycle().take(ENTRIES).collect(),
+        _ => (0..ENTRIES).map(|entry| owner(&nic.receive_weights, entry, sum)).collect(),
+    };
+    ReceiveSpread { queues: Some(nic.queues), table }
+}
+
+fn owner(weights: &[u32], entry: usize, sum: usize) -> u32 {
+    let mut before = 0;
+    for (queue, weight) in (0..).zip(weights) {
+        before += *weight as usize;
+        if entry < before * ENTRIES / sum {
+            return queue;
+        }
+    }
+    0
 }
 
 fn put(tree: &mut Tree, question: Question, answer: &impl Serialize) {

@@ -22,6 +22,8 @@ pub(crate) struct Context<'a> {
     pub(crate) places: Places,
     pub(crate) devices: Devices<'a>,
     pub(crate) tags: BTreeSet<String>,
+    /// Entries of the machine's table that follows readers; none where it was not read.
+    pub(crate) flow_entries: Option<u64>,
     irqs: BTreeMap<PciAddress, Vec<&'a Irq>>,
 }
 
@@ -46,6 +48,7 @@ impl<'a> Context<'a> {
             places: Places::of(machine),
             devices: Devices::of(machine),
             tags: tags::of_machine(machine, observations),
+            flow_entries: flow_entries(observations),
             irqs,
         }
     }
@@ -122,6 +125,12 @@ impl<'a> Context<'a> {
         let highest = self.machine.cpus.threads.iter().map(|thread| thread.cpu.0).max();
         cpus.to_mask(highest.and_then(|cpu| usize::try_from(cpu).ok()).map_or(1, |cpu| cpu + 1))
     }
+}
+
+fn flow_entries(observations: &[Observation]) -> Option<u64> {
+    let mut seen = observations.iter();
+    let table = seen.find(|seen| seen.setting == "rps-sock-flow-entries")?;
+    table.value.as_ref().ok()?.trim().parse().ok()
 }
 
 /// CPUs that took at least a twentieth of an interrupt's count: less may be from before it moved.

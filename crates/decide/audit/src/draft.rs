@@ -4,7 +4,7 @@
 use machine::Irq;
 use setting::{
     Basis, Change, Confidence, Evidence, Finding, FindingEffect, Goal, Owner, Reboot, Setting,
-    Severity,
+    Severity, Write,
 };
 
 use units::{NodeId, PciAddress};
@@ -179,16 +179,20 @@ impl Draft {
         }
         let stated = entry.map_or(Reboot::Manual, |entry| entry.reboot);
         let reboot = self.reboot.unwrap_or(stated);
+        let owner = self.owner.or(entry.map(|entry| entry.owner)).unwrap_or(Owner::Person);
+        let is_written =
+            entry.and_then(|entry| entry.write.as_ref()).is_some_and(Write::is_at_once);
         Finding {
             title: self.title.replace("{devices}", &named),
             because: self.because.replace("{devices}", &named),
             effect: effect(entry, context.goal),
             cost: entry.map_or_else(|| "not described".to_owned(), |entry| entry.trade_off.clone()),
-            owner: self.owner.or(entry.map(|entry| entry.owner)).unwrap_or(Owner::Person),
+            owner,
             change: self.has_change.then(|| Change {
                 from: self.observed.clone(),
                 to: self.wanted.clone(),
                 reboot,
+                at_once: is_written && reboot == Reboot::None && owner != Owner::Bios,
                 by_hand: self.by_hand,
             }),
             id: self.id,

@@ -2,7 +2,7 @@
 //! Rules that are data: an observed value against the catalogue's wish for the goal.
 
 use setting::{
-    Confidence, Form, Observation, Observe, Owner, Reboot, Scope, Setting, Severity, Wish,
+    Confidence, Form, Meaning, Observation, Observe, Owner, Reboot, Scope, Setting, Severity, Wish,
     canonical, same_value,
 };
 
@@ -194,7 +194,9 @@ fn plain(title: &str) -> &str {
 
 /// What the value means, and for a fact what it was concluded from.
 fn because(entry: &Setting, observation: &Observation, value: &str) -> String {
-    let meaning = entry.values.iter().find(|meaning| same(form(entry), &meaning.value, value));
+    let is_told =
+        |meaning: &&Meaning| !meaning.means.is_empty() && same(form(entry), &meaning.value, value);
+    let meaning = entry.values.iter().find(is_told);
     let what = match meaning {
         Some(meaning) => format!("{value}: {}", meaning.means.trim()),
         None => entry.what.trim().to_owned(),

@@ -82,14 +82,7 @@ impl Catalogue {
 
     /// The ids nearest to a word that is none, best first, at most three.
     pub fn nearest(&self, word: &str) -> Vec<&str> {
-        let mut near: Vec<(usize, &str)> = self
-            .settings
-            .iter()
-            .map(|setting| (distance(word, &setting.id), setting.id.as_str()))
-            .filter(|(distance, _)| *distance <= 3)
-            .collect();
-        near.sort_unstable();
-        near.into_iter().take(3).map(|(_, id)| id).collect()
+        nearest(word, self.settings.iter().map(|setting| setting.id.as_str()))
     }
 
     /// Whose machines a vendor's names are for, in words: `Dell PowerEdge, Intel processors`.
@@ -177,9 +170,19 @@ fn name_vendors(settings: &mut [Setting], vendors: &BTreeMap<String, (VendorMap,
     }
 }
 
-/// Edits between a word and an id; a word that is part of the id is near.
-fn distance(word: &str, id: &str) -> usize {
-    if word.len() >= 3 && id.contains(word) { 1 } else { strsim::damerau_levenshtein(word, id) }
+/// The names nearest to a word that is none of them, best first, at most three. Near is a name that
+/// the word is a part of, or one with at most an edit for each three letters of the shorter: of `foo`,
+/// `c1e` shares nothing.
+pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let near = |name: &'a str| {
+        let edits = strsim::damerau_levenshtein(word, name);
+        let is_part = word.len() >= 3 && name.contains(word);
+        let most = word.chars().count().min(name.chars().count()) / 3;
+        (is_part || edits <= most.min(3)).then_some((if is_part { 1 } else { edits }, name))
+    };
+    let mut near: Vec<(usize, &str)> = names.into_iter().filter_map(near).collect();
+    near.sort_unstable();
+    near.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
 /// Every compiled-in TOML file that is no other crate's.

@@ -18,9 +18,9 @@
 mod catalogue;
 mod complaint;
 mod entry;
-mod guard;
 mod lint;
+mod sysctl;
 
-pub use catalogue::Catalogue;
+pub use catalogue::{Catalogue, nearest};
 pub use complaint::{Complaint, Complaints};
-pub use guard::{file_of_sysctl, keeps_safe};
+pub use sysctl::file_of_sysctl;

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use machine::{CoreKind, Machine, Managed, Site, Thread};
 use units::{Cpu, CpuSet};
 
+use crate::refusal::NOT_NAMED;
 use crate::sides::Sides;
 use crate::{Ask, Interrupts, LeftOut, Placement, Refusal};
 
@@ -77,7 +78,7 @@ fn usable(machine: &Machine, ask: &Ask, near: CpuSet, placement: &mut Placement)
     keep(cpus.online.clone(), "offline");
     keep(cpus.allowed.clone(), "not allowed to this process (cpuset, affinity)");
     match &ask.among {
-        Some(among) => keep(among.clone(), "not among the CPUs named"),
+        Some(among) => keep(among.clone(), NOT_NAMED),
         None => {
             let others = cpus.online.minus(&cpus.isolated);
             keep(others, "isolated, and not named with --cpus")

@@ -54,8 +54,13 @@ pub enum Refusal {
 
 impl Refusal {
     /// What to do next.
-    pub fn help(&self) -> &'static str {
-        match self {
+    pub fn help(&self) -> String {
+        if let Self::NoCpus { left_out, .. } = self
+            && let Some(unnamed) = left_out.iter().find(|out| out.why == NOT_NAMED)
+        {
+            return format!("name some of CPUs {} with --cpus, or leave it out", unnamed.which);
+        }
+        let help = match self {
             Self::NodeUnknown { .. } => {
                 "`nearside explain node-unknown` says what firmware and slot can do; to choose by \
                  hand: numactl --physcpubind=CPUS --membind=NODE COMMAND"
@@ -73,9 +78,13 @@ impl Refusal {
             Self::NoMemory { .. } => {
                 "widen the cpuset's cpuset.mems, or take memory where the CPUs are: --memory local"
             }
-        }
+        };
+        help.to_owned()
     }
 }
+
+/// Why a CPU is left out that was not named where others were.
+pub(crate) const NOT_NAMED: &str = "not among the CPUs named";
 
 fn listed(left_out: &[LeftOut]) -> String {
     left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")

@@ -184,6 +184,7 @@ impl Draft {
             goal: request.goal,
             changes: self.changes.into_iter().map(|drafted| drafted.planned).collect(),
             left: self.left,
+            beside: Vec::new(),
             equal: self.equal.into_iter().collect(),
         }
     }

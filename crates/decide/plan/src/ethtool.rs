@@ -25,19 +25,24 @@ pub(crate) fn now(nic: &Nic, what: &Ethtool, wanted: &str) -> Fact<String> {
 
 /// What stands in the way of a value; none where it fits.
 pub(crate) fn obstacle(nic: &Nic, what: &Ethtool, wanted: &str) -> Option<String> {
-    wanted.split_whitespace().find_map(|word| {
+    let found = wanted.split_whitespace().find_map(|word| {
         let (key, value) = word.split_once('=')?;
         match what {
             Ethtool::Features => fixed(nic, key, value),
-            Ethtool::Channels | Ethtool::Rings => {
-                let (_, most) = range(nic, what, key)?;
-                let wanted: u32 = value.parse().ok()?;
-                let name = &nic.name;
-                (wanted > most || wanted == 0)
-                    .then(|| format!("{name} takes {key} from 1 to {most}, not {wanted}"))
-            }
             _ => None,
         }
+    });
+    found.or_else(|| Some(format!("{}, not {wanted}", outside(nic, what, wanted)?)))
+}
+
+/// The range that a value is outside of, in words; none where it is inside, or none is told.
+pub(crate) fn outside(nic: &Nic, what: &Ethtool, wanted: &str) -> Option<String> {
+    wanted.split_whitespace().find_map(|word| {
+        let (key, value) = word.split_once('=')?;
+        let (_, most) = range(nic, what, key)?;
+        let wanted: u32 = value.parse().ok()?;
+        let name = &nic.name;
+        (wanted > most || wanted == 0).then(|| format!("{name} takes {key} from 1 to {most}"))
     })
 }
 

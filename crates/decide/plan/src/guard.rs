@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use machine::{Carries, DriveKind, Machine, NicKind};
-use setting::LeftWhy;
+use setting::{LeftWhy, Plan};
 
 use crate::draft::{Draft, Work};
+use crate::request::Request;
 
 /// Options of the command line that put the root on the network
 /// (Documentation/admin-guide/nfs/nfsroot.rst; dracut.cmdline(7)).
@@ -16,7 +17,7 @@ const NETWORK_ROOTS: [&str; 5] =
 
 /// Leaves changes that could drop a link that the machine or its user hangs on.
 pub(crate) fn lock_out(work: &Work<'_>, draft: &mut Draft) {
-    let reasons = guarded(work);
+    let reasons = guarded(work.machine(), &work.request.carries);
     for drafted in std::mem::take(&mut draft.changes) {
         let nic = drafted.planned.drops_link.as_deref().filter(|_| !drafted.is_named);
         match nic.and_then(|nic| Some((nic.to_owned(), reasons.get(nic)?))) {
@@ -29,14 +30,25 @@ pub(crate) fn lock_out(work: &Work<'_>, draft: &mut Draft) {
     }
 }
 
+/// Network devices whose link a plan may drop though something hangs on it, each with what: they were
+/// named.
+pub fn dropped_links(
+    machine: &Machine,
+    request: &Request,
+    plan: &Plan,
+) -> BTreeMap<String, String> {
+    let reasons = guarded(machine, &request.carries);
+    let dropped = plan.changes.iter().filter_map(|planned| planned.drops_link.as_ref());
+    dropped.filter_map(|nic| Some((nic.clone(), reasons.get(nic)?.clone()))).collect()
+}
+
 /// Network devices that must not lose their link, each with the reason.
 ///
 /// What carries something is told by the live machine and by captures of it. Where it is not told,
 /// each device in use may.
-fn guarded(work: &Work<'_>) -> BTreeMap<String, String> {
-    let machine = work.machine();
+fn guarded(machine: &Machine, named: &[String]) -> BTreeMap<String, String> {
     let mut reasons = BTreeMap::new();
-    for name in &work.request.carries {
+    for name in named {
         guard(machine, name, "was named as one that must not lose it", &mut reasons);
     }
     for (name, what) in &machine.carriers {
@@ -44,7 +56,8 @@ fn guarded(work: &Work<'_>) -> BTreeMap<String, String> {
             guard(machine, name, carries(*what), &mut reasons);
         }
     }
-    let is_unknown = reasons.is_empty();
+    // What a person names adds to what is told; it does not tell that the others carry nothing.
+    let is_unknown = machine.carriers.is_empty();
     let root = network_root(machine);
     for nic in machine.nics.iter().filter(|nic| nic.in_use) {
         let is_shared = matches!(nic.kind, NicKind::Bond | NicKind::Bridge | NicKind::Vlan);

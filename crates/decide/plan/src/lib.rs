@@ -13,12 +13,14 @@
 
 #![forbid(unsafe_code)]
 
+mod beside;
 mod by_hand;
 mod conflict;
 mod device;
 mod draft;
 mod ethtool;
 mod guard;
+mod named;
 mod order;
 mod placement;
 mod plan;
@@ -33,6 +35,8 @@ mod words;
 mod tests;
 
 pub use by_hand::BootTool;
+pub use guard::dropped_links;
+pub use named::was_named;
 pub use plan::plan;
 pub use profile::{Profile, ProfileError};
 pub use request::{Named, Queues, Refusal, Request, check};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The order of changes. Some writes move other values, so that these come after them:
 //!
-//! - channels reset affinity and XPS, and rings reopen the device: channels, rings, interrupts, XPS,
-//!   RPS;
+//! - channels reset affinity and XPS, and rings reopen the device: channels, rings, RSS, interrupts,
+//!   XPS, RPS; a table of RSS that names queues which are to go comes before its channels;
 //! - a scheduler resets `nr_requests`; a governor decides which EPP may be written: the catalogue's
 //!   `after` says both;
 //! - bounds move in the direction of their range: the one that makes room first.
@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 use setting::{Ethtool, Place, Planned, Setting};
 
-use crate::conflict;
 use crate::draft::{Drafted, Work};
 use crate::words::natural;
+use crate::{conflict, device, placement};
 
 /// Sorts the changes of a plan.
 pub(crate) fn sort(work: &Work<'_>, changes: &mut Vec<Drafted>) {
@@ -29,7 +29,12 @@ pub(crate) fn sort(work: &Work<'_>, changes: &mut Vec<Drafted>) {
             let Planned { setting, place, .. } = &drafted.planned;
             let at = index.get(setting.as_str()).copied().unwrap_or(usize::MAX);
             let depth = work.entry(setting).map_or(0, |entry| depth(work, entry, 0));
-            ((phase(setting, place), depth, second, at), drafted)
+            let phase = match () {
+                () if spreads_first(work, &drafted.planned) => SPREAD_FIRST,
+                () if is_banned_later(&drafted.planned) => SPREAD,
+                () => phase(setting, place),
+            };
+            ((phase, depth, second, at), drafted)
         })
         .collect();
     keyed.sort_by(|(a, one), (b, other)| {
@@ -38,22 +43,45 @@ pub(crate) fn sort(work: &Work<'_>, changes: &mut Vec<Drafted>) {
     changes.extend(keyed.into_iter().map(|(_, drafted)| drafted));
 }
 
+/// Just before the channels.
+const SPREAD_FIRST: u8 = 2;
+
+/// After all that makes queues anew.
+const SPREAD: u8 = 9;
+
+/// Whether interrupts are left alone that channels number anew: a function stands for them.
+fn is_banned_later(planned: &Planned) -> bool {
+    planned.place == Place::BannedInterrupts && planned.to.contains(':')
+}
+
+/// Whether channels would be refused before this table is written.
+fn spreads_first(work: &Work<'_>, planned: &Planned) -> bool {
+    let is_spread = planned.place == Place::Ethtool { what: Ethtool::ReceiveSpread };
+    let nic = planned.device.as_ref().filter(|_| is_spread);
+    let nic = nic.and_then(|device| device::nic_called(work.machine(), &device.name));
+    let spread = nic.and_then(|nic| nic.receive_spread.as_ref().ok());
+    match (spread, planned.to.parse()) {
+        (Some(spread), Ok(queues)) => placement::is_in_the_way(spread, queues),
+        _ => false,
+    }
+}
+
 /// Groups of places, in the order in which they are written.
 fn phase(setting: &str, place: &Place) -> u8 {
     match (place, setting) {
         (Place::Service { .. }, _) => 0,
         (Place::BannedInterrupts, _) => 1,
-        (Place::Ethtool { what: Ethtool::Channels }, _) => 2,
-        (Place::Ethtool { what: Ethtool::Rings }, _) => 3,
-        (Place::Ethtool { what: Ethtool::Features }, _) => 4,
-        (Place::Ethtool { what: Ethtool::Coalescing }, _) => 5,
-        (Place::Ethtool { what: Ethtool::Pause }, _) => 6,
-        (Place::File { .. }, "mtu") => 7,
-        (Place::Ethtool { what: Ethtool::ReceiveSpread }, _) => 8,
-        (Place::Interrupt { .. }, _) => 9,
-        (Place::File { .. }, "xps-placement") => 10,
-        (Place::File { .. }, "rps-placement") => 11,
-        _ => 12,
+        (Place::Ethtool { what: Ethtool::Channels }, _) => 3,
+        (Place::Ethtool { what: Ethtool::Rings }, _) => 4,
+        (Place::Ethtool { what: Ethtool::Features }, _) => 5,
+        (Place::Ethtool { what: Ethtool::Coalescing }, _) => 6,
+        (Place::Ethtool { what: Ethtool::Pause }, _) => 7,
+        (Place::File { .. }, "mtu") => 8,
+        (Place::Ethtool { what: Ethtool::ReceiveSpread }, _) => SPREAD,
+        (Place::Interrupt { .. }, _) => 10,
+        (Place::File { .. }, "xps-placement") => 11,
+        (Place::File { .. }, "rps-placement") => 12,
+        _ => 13,
     }
 }
 

@@ -6,7 +6,7 @@ use setting::Plan;
 
 use crate::draft::{Draft, Work};
 use crate::request::Request;
-use crate::{conflict, guard, order, placement, resolve, want};
+use crate::{beside, conflict, guard, named, order, placement, resolve, want};
 
 /// Plans what a request asks for. What cannot be done, or not by nearside, is in the plan as left,
 /// with the reason.
@@ -24,6 +24,8 @@ pub fn plan(subject: &Subject<'_>, request: &Request) -> Plan {
     guard::lock_out(&work, &mut draft);
     // Only now is it known how many queues there will be.
     placement::place(&work, &mut draft);
+    named::answer_only(&work, &mut draft);
     order::sort(&work, &mut draft.changes);
-    draft.finish(request)
+    let plan = draft.finish(request);
+    Plan { beside: beside::of(&work, &plan.changes), ..plan }
 }

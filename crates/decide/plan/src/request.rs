@@ -4,11 +4,11 @@
 use std::fmt;
 
 use audit::Subject;
-use setting::{Form, Goal, Setting, WritePlace, canonical};
+use setting::{Form, Goal, Scope, Setting, WritePlace, canonical};
 
 use crate::by_hand::BootTool;
 use crate::placement::Where;
-use crate::words;
+use crate::{resolve, words};
 
 /// What a plan is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -109,16 +109,33 @@ pub fn check(subject: &Subject<'_>, request: &Request) -> Result<(), Refusal> {
             continue;
         }
         let entry = entry(subject, &named.setting)?;
-        let devices = named.device.iter();
-        devices.into_iter().try_for_each(|device| known_device(subject, device))?;
+        if let Some(device) = &named.device {
+            check_device(subject, entry, named, device)?;
+        }
         check_value(entry, &named.value)?;
+        check_twice(request, named)?;
     }
-    request.devices.iter().try_for_each(|device| known_device(subject, device))
+    request.devices.iter().try_for_each(|device| known_device(subject, device))?;
+    request.carries.iter().try_for_each(|name| known_nic(subject, name))
+}
+
+/// A name that guards nothing would let a person believe that the login is safe.
+fn known_nic(subject: &Subject<'_>, name: &str) -> Result<(), Refusal> {
+    let nics = &subject.machine.nics;
+    if nics.iter().any(|nic| nic.name == name) {
+        return Ok(());
+    }
+    let known: Vec<&str> = nics.iter().map(|nic| nic.name.as_str()).collect();
+    let help = match known.is_empty() {
+        true => "this machine has none".to_owned(),
+        false => format!("it has {}", known.join(", ")),
+    };
+    Err(Refusal::new(format!("this machine has no network device called {name:?}"), help))
 }
 
 /// Whether a name is that of a sysctl that keeps the machine safe. It is planned, and left.
 pub(crate) fn is_guarded(name: &str) -> bool {
-    catalogue::file_of_sysctl(name).is_some_and(|file| catalogue::keeps_safe(&file))
+    catalogue::file_of_sysctl(name).is_some_and(|file| setting::keeps_safe(&file))
 }
 
 fn entry<'a>(subject: &Subject<'a>, id: &str) -> Result<&'a Setting, Refusal> {
@@ -132,6 +149,45 @@ fn entry<'a>(subject: &Subject<'a>, id: &str) -> Result<&'a Setting, Refusal> {
         };
         Refusal::new(format!("no setting is called {id:?}"), help)
     })
+}
+
+/// Whether a setting can be one of a device, and the device takes the value.
+fn check_device(
+    subject: &Subject<'_>,
+    entry: &Setting,
+    named: &Named,
+    device: &str,
+) -> Result<(), Refusal> {
+    let Named { setting, value, .. } = named;
+    if entry.scope == Scope::Machine {
+        let what = format!("{setting} is the machine's, and {device} has none of its own");
+        return Err(Refusal::new(what, format!("write {setting}={value}")));
+    }
+    known_device(subject, device)?;
+    let place = entry.write.as_ref().and_then(|write| Some((write.place?, write)));
+    let nic = crate::device::nic_called(subject.machine, device);
+    let ethtool = place.and_then(|(place, write)| Some((resolve::what(place)?, write)));
+    let Some(((what, write), nic)) = ethtool.zip(nic) else { return Ok(()) };
+    let written = resolve::written(write, value).unwrap_or_default();
+    match crate::ethtool::outside(nic, &what, &written) {
+        Some(range) => Err(Refusal::new(
+            format!("{setting} does not take {value:?} on {device}"),
+            format!("{range}; `nearside topology --irqs {device}` shows its queues"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Refuses two values for one thing: which of them is meant?
+fn check_twice(request: &Request, named: &Named) -> Result<(), Refusal> {
+    let is_rival = |other: &&Named| {
+        other.setting == named.setting && other.device == named.device && other.value != named.value
+    };
+    let Some(other) = request.named.iter().find(is_rival) else { return Ok(()) };
+    let of = named.device.as_ref().map(|device| format!(" of {device}")).unwrap_or_default();
+    let (setting, one, two) = (&named.setting, &named.value, &other.value);
+    let what = format!("{setting}{of} is asked for twice: {one} and {two}");
+    Err(Refusal::new(what, "leave one of them out"))
 }
 
 fn known_device(subject: &Subject<'_>, device: &str) -> Result<(), Refusal> {
@@ -170,7 +226,26 @@ fn check_value(entry: &Setting, value: &str) -> Result<(), Refusal> {
         Some(WritePlace::ReceiveSteering) if !matches!(value, "off" | "near") => {
             return refused("values: off, near".to_owned());
         }
+        Some(WritePlace::FlowSteering) if !matches!(value, "on" | "off") => {
+            return refused("values: on, off".to_owned());
+        }
+        Some(WritePlace::ReceiveSpread) if value != "even" => {
+            let is_number = value.parse::<u32>().is_ok_and(|queues| queues > 0);
+            return if is_number {
+                Ok(())
+            } else {
+                refused("even, or a number of queues".to_owned())
+            };
+        }
         _ => {}
+    }
+    if let Some((least, most)) = entry.range {
+        let is_inside = value.parse::<i64>().is_ok_and(|number| (least..=most).contains(&number));
+        return if is_inside {
+            Ok(())
+        } else {
+            refused(format!("a number from {least} to {most}"))
+        };
     }
     let is_free = is_free(entry);
     if is_free && fits(entry, value) {
@@ -180,6 +255,7 @@ fn check_value(entry: &Setting, value: &str) -> Result<(), Refusal> {
     let is_known = known.iter().any(|word| words::same(entry.observe.form, word, value));
     match (known.is_empty(), is_known) {
         (true, _) if fits(entry, value) => Ok(()),
+        (true, _) if is_numeric(entry) => refused("its form is a number".to_owned()),
         (true, _) => refused(format!("its form is {}", words::form(entry.observe.form))),
         (false, true) => Ok(()),
         (false, false) => refused(format!("values: {}", known.join(", "))),
@@ -192,9 +268,12 @@ fn is_free(entry: &Setting) -> bool {
         && entry.observe.file.is_some()
 }
 
+fn is_numeric(entry: &Setting) -> bool {
+    entry.observe.fact.as_deref().is_some_and(|fact| setting::NUMERIC_FACTS.contains(&fact))
+}
+
 fn fits(entry: &Setting, value: &str) -> bool {
-    let numeric =
-        entry.observe.fact.as_deref().is_some_and(|fact| setting::NUMERIC_FACTS.contains(&fact));
+    let numeric = is_numeric(entry);
     let is_mask = entry.observe.form == Form::CpuMask;
     match () {
         () if numeric => value.parse::<u32>().is_ok(),

@@ -11,10 +11,6 @@ use crate::draft::{Draft, Drafted, Work};
 use crate::want::Want;
 use crate::{by_hand, device, ethtool, words};
 
-/// Entries whose change opens a machine, whatever their files are called.
-const GUARDS: [&str; 4] =
-    ["pcie-acs-redirect", "mitigations", "iommu-support", "block-write-cache"];
-
 /// Why a setting is left to others; none where nearside can write it.
 pub(crate) fn unwritten(
     work: &Work<'_>,
@@ -23,7 +19,7 @@ pub(crate) fn unwritten(
     devices: Vec<String>,
 ) -> Option<Left> {
     let write = entry.write.as_ref();
-    if write.is_some_and(Write::is_at_once) && !keeps_safe(entry) {
+    if write.is_some_and(Write::is_at_once) && !setting::is_guard(entry) {
         return None;
     }
     let (why, because) = reason(entry);
@@ -40,12 +36,6 @@ pub(crate) fn unwritten(
     })
 }
 
-fn keeps_safe(entry: &Setting) -> bool {
-    let written = entry.write.as_ref().and_then(|write| write.file.as_deref());
-    let file = written.or(entry.observe.file.as_deref());
-    GUARDS.contains(&entry.id.as_str()) || file.is_some_and(catalogue::keeps_safe)
-}
-
 fn reason(entry: &Setting) -> (LeftWhy, String) {
     let when = match entry.reboot {
         Reboot::Reload => "counts only when the driver is loaded again",
@@ -53,7 +43,7 @@ fn reason(entry: &Setting) -> (LeftWhy, String) {
         _ => "needs hands at the machine",
     };
     match entry.owner {
-        _ if keeps_safe(entry) => {
+        _ if setting::is_guard(entry) => {
             (LeftWhy::Security, "guards what devices and programs may reach".to_owned())
         }
         Owner::Bios => (LeftWhy::Owner, "set it in the firmware's setup, then reboot".to_owned()),
@@ -118,7 +108,7 @@ fn no(because: &str) -> Unmade {
 }
 
 /// What is written for an observed value.
-fn written(write: &Write, value: &str) -> Option<String> {
+pub(crate) fn written(write: &Write, value: &str) -> Option<String> {
     let value = match (write.values.is_empty(), write.values.get(value)) {
         (true, _) => value.to_owned(),
         (false, mapped) => mapped?.clone(),
@@ -133,14 +123,13 @@ fn writable(write: &Write) -> String {
     write.values.keys().map(|value| format!("{value:?}")).collect::<Vec<_>>().join(", ")
 }
 
-fn what(place: WritePlace) -> Option<Ethtool> {
+pub(crate) fn what(place: WritePlace) -> Option<Ethtool> {
     match place {
         WritePlace::Channels => Some(Ethtool::Channels),
         WritePlace::Rings => Some(Ethtool::Rings),
         WritePlace::Coalescing => Some(Ethtool::Coalescing),
         WritePlace::Features => Some(Ethtool::Features),
         WritePlace::Pause => Some(Ethtool::Pause),
-        WritePlace::ReceiveSpread => Some(Ethtool::ReceiveSpread),
         _ => None,
     }
 }
@@ -198,14 +187,15 @@ fn turbo(work: &Work<'_>, want: &Want<'_>) -> Planned {
     // In its passive mode the driver calls itself intel_cpufreq; the file is the same.
     let is_intel =
         policies.any(|policy| matches!(&*policy.driver, "intel_pstate" | "intel_cpufreq"));
-    let (path, inverted) = match is_intel {
-        true => ("/sys/devices/system/cpu/intel_pstate/no_turbo", true),
-        false => ("/sys/devices/system/cpu/cpufreq/boost", false),
+    let (path, form) = match is_intel {
+        true => ("/sys/devices/system/cpu/intel_pstate/no_turbo", Form::Opposite),
+        false => ("/sys/devices/system/cpu/cpufreq/boost", Form::Switch),
     };
-    let turned = |value: &str| if inverted == (value == "on") { "off" } else { "on" }.to_owned();
-    let from = want.from.clone().map(|from| turned(&from));
+    // What is seen says who turned it off; the file does not.
+    let word = |value: &str| if value == "on" { "on" } else { "off" }.to_owned();
+    let from = want.from.clone().map(|from| word(&from));
     let place = Place::File { path: path.to_owned() };
-    planned(want, None, place, Form::Switch, from, turned(&want.to))
+    planned(want, None, place, form, from, word(&want.to))
 }
 
 fn files(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The planner on machines made for one thing each.
 
+mod queues;
+
 use audit::Subject;
 use catalogue::Catalogue;
 use machine::{
@@ -10,7 +12,7 @@ use machine::{
 use setting::{Goal, LeftWhy, Observation, Place, Plan};
 use units::{BitRate, Cpu, CpuSet, NodeId, PackageId};
 
-use crate::{Named, Queues, Request, check, plan, script, undo_script};
+use crate::{Named, Queues, Refusal, Request, check, plan, script, undo_script};
 
 /// Two nodes of 40 CPUs, one thread a core: CPUs 0 to 39 and 40 to 79.
 fn machine() -> Machine {
@@ -67,6 +69,7 @@ fn add_port(machine: &mut Machine, name: &str, bus: u8, queues: u32) {
         coalescing: Err(Why::NotSupported),
         pause: Ok(Pause { receive: true, transmit: true }),
         features: Ok(Vec::new()),
+        receive_spread: Err(Why::NotSupported),
         port: None,
         in_use: true,
     });
@@ -265,6 +268,35 @@ fn a_link_that_carries_something_is_dropped_only_by_name() {
     assert_eq!(named.changes.first().and_then(|one| one.drops_link.as_deref()), Some("eth0"));
 }
 
+fn checked(machine: &Machine, request: &Request) -> Result<(), Refusal> {
+    let catalogue = Catalogue::built_in();
+    let goal = request.goal.unwrap_or_default();
+    check(&Subject { machine, observations: &[], catalogue: &catalogue, goal }, request)
+}
+
+#[test]
+fn a_named_carrier_adds_to_what_is_guarded() {
+    let mut machine = machine();
+    add_port(&mut machine, "eth0", 0x81, 2);
+    add_port(&mut machine, "eth1", 0x82, 2);
+    machine.nodes[1].cpus = CpuSet::from_list("79").unwrap();
+    let carries =
+        |name: &str| Request { queues: Queues::Fit, carries: vec![name.to_owned()], ..goal() };
+    let dropped = |machine: &Machine, name: &str| -> Vec<String> {
+        let plan = planned(machine, &[], &carries(name));
+        plan.changes.iter().filter_map(|one| one.drops_link.clone()).collect()
+    };
+    for name in ["eth0", "eth1"] {
+        assert_eq!(dropped(&machine, name), Vec::<String>::new(), "the other may carry the login");
+    }
+    machine.carriers.insert("eth0".to_owned(), [Carries::Login].into());
+    assert_eq!(dropped(&machine, "eth0"), ["eth1"]);
+    assert_eq!(dropped(&machine, "eth1"), Vec::<String>::new());
+    let refusal = checked(&machine, &carries("eht1")).unwrap_err();
+    assert_eq!(refusal.what, "this machine has no network device called \"eht1\"");
+    assert_eq!(refusal.help, "it has eth0, eth1");
+}
+
 #[test]
 fn what_guards_the_machine_is_left_even_when_named() {
     let request = names(&["net.ipv4.tcp_syncookies=0", "kernel.randomize_va_space=0"]);
@@ -408,8 +440,116 @@ fn a_request_is_refused_with_what_to_do() {
         refused("block-scheduler=fast"),
         "block-scheduler does not take \"fast\"\nhelp: values: none, mq-deadline, kyber, bfq"
     );
-    assert!(refused("swappiness=low").ends_with("help: its form is a number"));
+    for (typed, help) in [
+        ("swappiness=low", "a number from 0 to 200"),
+        ("swappiness=500", "a number from 0 to 200"),
+        ("swappiness=-1", "a number from 0 to 200"),
+        ("mtu=70000", "a number from 68 to 65535"),
+        ("mtu=abc", "a number from 68 to 65535"),
+        ("nic-rx-usecs=many", "its form is a number"),
+    ] {
+        assert!(refused(typed).ends_with(&format!("help: {help}")), "{}", refused(typed));
+    }
+    assert!(!refused("foo=1").contains("did you mean"), "c1e is not near foo");
+    let own = refused("swappiness=10@eth0");
+    assert!(own.starts_with("swappiness is the machine's, and eth0 has none"), "{own}");
+    let twice = check(&subject, &names(&["swappiness=10", "swappiness=20"])).unwrap_err();
+    assert_eq!(twice.what, "swappiness is asked for twice: 10 and 20");
+    assert!(check(&subject, &names(&["swappiness=10", "swappiness=10"])).is_ok());
     assert!(refused("nic-rx-ring=1@eth7").contains("no device called \"eth7\""));
     assert!(refused("nic-irq-placement=left").contains("does not take"));
     assert!("swappiness".parse::<Named>().is_err());
+}
+
+#[test]
+fn a_device_says_what_it_takes() {
+    let mut machine = machine();
+    add_port(&mut machine, "eth0", 0x81, 4);
+    let catalogue = Catalogue::built_in();
+    let subject = Subject {
+        machine: &machine,
+        observations: &[],
+        catalogue: &catalogue,
+        goal: Goal::Latency,
+    };
+    let refused = check(&subject, &names(&["nic-channels=129@eth0"])).unwrap_err();
+    assert_eq!(refused.what, "nic-channels does not take \"129\" on eth0");
+    assert!(refused.help.starts_with("eth0 takes combined from 1 to 128;"), "{refused}");
+    assert!(check(&subject, &names(&["nic-channels=128@eth0"])).is_ok());
+}
+
+#[test]
+fn what_is_named_and_left_is_known_from_what_the_goal_leaves() {
+    let mut machine = machine();
+    add_port(&mut machine, "eth0", 0x81, 4);
+    machine.nics[0].rings = Err(Why::NotSupported);
+    let request = Request { goal: Some(Goal::Throughput), ..names(&["nic-rx-ring=4096@eth0"]) };
+    let plan = planned(&machine, &[], &request);
+    let named: Vec<&str> = plan
+        .left
+        .iter()
+        .filter(|left| crate::was_named(&machine, &request, left))
+        .map(|left| left.setting.as_str())
+        .collect();
+    assert_eq!(named, ["nic-rx-ring"], "{:#?}", plan.left);
+}
+
+#[test]
+fn what_a_plan_is_narrowed_to_is_answered() {
+    let only = |setting: &str| Request {
+        goal: Some(Goal::Throughput),
+        only: vec![setting.to_owned()],
+        ..Request::default()
+    };
+    let because = |seen: &[Observation], setting: &str| {
+        let plan = planned(&machine(), seen, &only(setting));
+        assert!(plan.changes.is_empty());
+        plan.left.iter().map(|left| left.because.clone()).collect::<Vec<_>>()
+    };
+    let as_wanted = [observed("swappiness", "5")];
+    assert_eq!(because(&as_wanted, "swappiness"), [""; 0]);
+    let plan = planned(&machine(), &as_wanted, &only("swappiness"));
+    assert_eq!(plan.equal, [("swappiness".to_owned(), 1)]);
+    assert_eq!(because(&[], "swappiness"), ["nothing here has this setting"]);
+    let wish = because(&[], "mtu");
+    assert_eq!(wish, ["the goal throughput has no wish for it: --set mtu=VALUE"]);
+    let mut unknown = observed("swappiness", "");
+    unknown.value = Err(Why::Denied);
+    assert_eq!(
+        because(&[unknown], "swappiness"),
+        ["its value here is not known: permission denied"]
+    );
+}
+
+#[test]
+fn a_link_without_hardware_takes_what_it_has_by_name() {
+    let mut machine = machine();
+    add_port(&mut machine, "bond0", 0x81, 1);
+    machine.nics[0].kind = NicKind::Bond;
+    let plan = planned(&machine, &[], &names(&["mtu=9000@bond0", "nic-tx-queue-length=77@bond0"]));
+    assert_eq!(settings(&plan), ["mtu", "nic-tx-queue-length"]);
+    let mtu = plan.changes.first().unwrap();
+    assert_eq!((mtu.from.as_deref(), mtu.drops_link.as_deref()), (Ok("1500"), Some("bond0")));
+    // Without its name nothing is wished of it.
+    let plan = planned(&machine, &[], &names(&["mtu=9000"]));
+    assert!(plan.changes.is_empty());
+    machine.carriers.insert("bond0".to_owned(), [Carries::DefaultRoute].into());
+    let request = names(&["mtu=9000@bond0"]);
+    let plan = planned(&machine, &[], &request);
+    let dropped = crate::dropped_links(&machine, &request, &plan);
+    let expected = [("bond0".to_owned(), "carries the default route".to_owned())];
+    assert_eq!(dropped, expected.into());
+}
+
+#[test]
+fn a_limit_that_zeroes_another_comes_back_by_the_other() {
+    let seen = [observed("dirty-bytes", "0"), observed("dirty-ratio", "20")];
+    let plan = planned(&machine(), &seen, &names(&["dirty-bytes=268435456"]));
+    let undo = undo_script(&plan, &machine());
+    assert!(undo.contains("put \"$ROOT\"'/proc/sys/vm/dirty_ratio' '20'"), "{undo}");
+    assert!(!undo.contains("dirty_bytes' '0'"), "{undo}");
+    let unknown = [observed("dirty-bytes", "0")];
+    let plan = planned(&machine(), &unknown, &names(&["dirty-bytes=268435456"]));
+    let undo = undo_script(&plan, &machine());
+    assert!(undo.contains("fail '/proc/sys/vm/dirty_bytes"), "{undo}");
 }

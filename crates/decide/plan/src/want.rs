@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use machine::{Fact, Why};
+use machine::{Fact, NicKind, Why};
 use setting::{
     Device, Finding, Left, LeftWhy, Observation, Owner, Reboot, Scope, Setting, Wish, WritePlace,
 };
@@ -35,7 +35,11 @@ pub(crate) fn is_placed(entry: &Setting) -> bool {
         || matches!(
             place,
             Some(
-                WritePlace::Interrupt | WritePlace::TransmitSteering | WritePlace::ReceiveSteering
+                WritePlace::Interrupt
+                    | WritePlace::TransmitSteering
+                    | WritePlace::ReceiveSteering
+                    | WritePlace::ReceiveSpread
+                    | WritePlace::FlowSteering
             )
         )
 }
@@ -43,7 +47,10 @@ pub(crate) fn is_placed(entry: &Setting) -> bool {
 /// Everything wanted but placements. What cannot be written is left at once.
 pub(crate) fn gather<'a>(work: &Work<'a>, draft: &mut Draft) -> Vec<Want<'a>> {
     let mut wants = Vec::new();
-    for one in &work.request.named {
+    // What is named for one device wins over what is named for all.
+    let (of_all, of_one): (Vec<&Named>, Vec<&Named>) =
+        work.request.named.iter().partition(|one| one.device.is_none());
+    for one in of_all.into_iter().chain(of_one) {
         named(work, one, &mut wants, draft);
     }
     if work.request.goal.is_some() {
@@ -88,10 +95,9 @@ fn named<'a>(work: &Work<'a>, one: &Named, wants: &mut Vec<Want<'a>>, draft: &mu
     for (label, device) in targets {
         // What is named last counts.
         wants.retain(|want| want.entry.id != entry.id || want.device != device);
-        let seen = work.value(&entry.id, label.as_deref());
         wants.push(Want {
             entry,
-            from: seen.unwrap_or(Err(Why::Absent)),
+            from: seen(work, entry, label.as_deref(), device.as_ref()),
             device,
             to: words::spelled(entry.observe.form, &one.value),
             because: "asked for by name".to_owned(),
@@ -118,7 +124,42 @@ fn targets(work: &Work<'_>, entry: &Setting, one: &Named) -> Vec<(Option<String>
             }
         }
     }
+    if targets.is_empty() && entry.scope == Scope::Nic {
+        targets.extend(link(work, entry, one).map(|device| (None, Some(device))));
+    }
     targets
+}
+
+/// A link without hardware of its own (veth, bond, VLAN, bridge) is not observed, since nothing is
+/// wished of it; by name it takes what the kernel lets be written.
+/// What ethtool sets is asked of a port as well: its driver says why it cannot be.
+fn link(work: &Work<'_>, entry: &Setting, one: &Named) -> Option<Device> {
+    use NicKind::{Paravirtual, Physical, VirtualFunction};
+    let nic = device::nic_called(work.machine(), one.device.as_ref()?)?;
+    let is_port = matches!(nic.kind, Physical | VirtualFunction | Paravirtual);
+    let is_file = entry.write.as_ref().is_none_or(|write| write.place.is_none());
+    let device = Some(device::nic(nic)).filter(|_| !(is_port && is_file));
+    device.filter(|device| work.wants_device(Some(device)))
+}
+
+/// What is seen of a setting on the device of a want.
+fn seen(
+    work: &Work<'_>,
+    entry: &Setting,
+    label: Option<&str>,
+    device: Option<&Device>,
+) -> Fact<String> {
+    let nic = || device::nic_called(work.machine(), &device?.name);
+    match (work.value(&entry.id, label), entry.observe.fact.as_deref()) {
+        (Some(value), _) => value,
+        (None, Some("mtu")) => nic().map_or(Err(Why::Absent), |nic| {
+            nic.mtu.as_ref().map(ToString::to_string).map_err(Clone::clone)
+        }),
+        (None, _) if entry.scope == Scope::Nic && device.is_some() => {
+            Err(Why::Failed("read when it is written".to_owned()))
+        }
+        (None, _) => Err(Why::Absent),
+    }
 }
 
 fn found<'a>(
@@ -244,7 +285,7 @@ fn places(work: &Work<'_>, entry: &Setting, seen: &Observation) -> u64 {
     u64::try_from(asked.count()).unwrap_or(u64::MAX)
 }
 
-fn satisfies(wish: &Wish, entry: &Setting, seen: &Observation) -> bool {
+pub(crate) fn satisfies(wish: &Wish, entry: &Setting, seen: &Observation) -> bool {
     let Ok(value) = &seen.value else { return false };
     let number = || value.trim().parse::<i64>().ok();
     match wish {

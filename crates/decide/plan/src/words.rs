@@ -31,7 +31,7 @@ pub(crate) fn form(form: Form) -> &'static str {
         Form::Text | Form::Selected => "a word",
         Form::Number => "a number",
         Form::Numbers => "numbers with spaces between them",
-        Form::Switch => "on or off",
+        Form::Switch | Form::Opposite => "on or off",
         Form::CpuList | Form::CpuMask => "a list of CPUs such as 0-3,8",
     }
 }

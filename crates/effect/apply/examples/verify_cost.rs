@@ -1,74 +1,82 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! CPU time of verifying many knobs against that of reading the same files with `cat`:
-//! `cargo run --release -p nearside-apply --example verify_cost`.
+//! A journal of many knobs of this machine, for `cargo xtask bench`: what `verify` of it costs is
+//! held against `cat` of the same files.
+//!
+//! `verify_cost JOURNAL LIST`: a transaction that set each knob to what it holds, and their paths.
 
+use std::error::Error;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-use journal::{Begin, Intent, Journal, MemoryMedium, Raw, Receipt, Record};
-use nearside_apply::{Standing, verify};
-use root::LiveRoot;
+use journal::{Begin, Intent, Journal, Raw, Receipt, Record, Wait};
 use setting::{Form, Outcome, Place};
-use wait4::Wait4;
 
 /// As many as a large server has of knobs.
 const KNOBS: usize = 10_000;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// Folders with knobs.
+const TOPS: [&str; 4] = ["/proc/sys", "/sys/devices", "/sys/kernel/slab", "/sys/module"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [journal, list] = arguments.as_slice() else {
+        return Err("verify_cost JOURNAL LIST".into());
+    };
     let mut files = Vec::new();
-    for folder in ["/proc/sys/vm", "/proc/sys/net/core", "/sys/devices/system/cpu", "/sys/block"] {
-        collect(Path::new(folder), &mut files, 0);
+    TOPS.iter().for_each(|top| collect(Path::new(top), &mut files));
+    if files.is_empty() {
+        return Err("this machine shows no knob".into());
     }
     let paths: Vec<&String> = files.iter().cycle().take(KNOBS).collect();
-    let mut journal = Journal::on(Box::new(MemoryMedium::default()), Path::new("memory"))?;
-    fill(&mut journal, &paths)?;
-    let root = LiveRoot::open()?;
-    let before = own_cpu_ns()?;
-    let verified = verify(&root, journal.transactions())?;
-    let ours = own_cpu_ns()? - before;
-    let as_set = verified.iter().filter(|one| one.standing == Standing::AsSet).count();
-    let mut cat =
-        Command::new("cat").args(&paths).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    let usage = cat.wait4()?.rusage;
-    let theirs = (usage.utime + usage.stime).as_nanos();
-    #[expect(clippy::print_stdout, reason = "an example that prints its figures")]
-    {
-        println!(
-            "{} knobs, {as_set} as set: {} us; cat: {} us",
-            verified.len(),
-            ours / 1000,
-            theirs / 1000
-        );
-    }
+    let _ = fs::remove_file(journal);
+    fill(&mut Journal::open(Path::new(journal), Wait::Refuse)?, &paths, files.len())?;
+    let lines: String = paths.iter().map(|path| format!("{path}\n")).collect();
+    fs::write(list, lines)?;
     Ok(())
 }
 
-/// Files that can be read and written, a few folders deep.
-fn collect(folder: &Path, files: &mut Vec<String>, depth: u32) {
+/// Files that can be written, read, and read the same again.
+fn collect(folder: &Path, files: &mut Vec<String>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() && depth < 4 && !entry.path().ends_with("subsystem") {
-            collect(&path, files, depth + 1);
-        } else if fs::read_to_string(&path).is_ok_and(|text| text.len() < 4096) {
+        let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+        if kind.is_dir() {
+            collect(&path, files);
+        } else if kind.is_file() && files.len() < KNOBS && is_knob(&path) {
             files.extend(path.to_str().map(str::to_owned));
         }
     }
 }
 
+fn is_knob(path: &Path) -> bool {
+    let mode = fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
+    let read = || fs::read_to_string(path).ok().filter(|text| text.len() < 4096);
+    mode & 0o600 == 0o600 && read().is_some_and(|text| read() == Some(text))
+}
+
 /// A transaction that set each file to what it holds. Each counts as a place of its own.
-fn fill(journal: &mut Journal, paths: &[&String]) -> Result<(), Box<dyn std::error::Error>> {
+fn fill(journal: &mut Journal, paths: &[&String], files: usize) -> Result<(), Box<dyn Error>> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
     let text = String::new;
-    let begin = Begin { transaction: 0, boot, at: text(), version: text(), why: text() };
+    let begin = Begin {
+        transaction: 0,
+        boot,
+        at: text(),
+        version: text(),
+        why: text(),
+        network: None,
+        guard: None,
+    };
     let transaction = journal.begin(begin)?;
+    let mut found: Vec<Raw> = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         let before = Raw::new(fs::read(path.as_str())?);
+        found.push(before.clone());
         let intent = Intent {
             setting: "knob".to_owned(),
             device: None,
             // Dots tell the same file apart, so that none is left out as seen.
-            place: Place::File { path: spelled(path, index) },
+            place: Place::File { path: spelled(path, index / files) },
             part: String::new(),
             path: (*path).clone(),
             form: Form::Text,
@@ -79,8 +87,8 @@ fn fill(journal: &mut Journal, paths: &[&String]) -> Result<(), Box<dyn std::err
         journal.append(Record::Intend { transaction, index, intent: Box::new(intent) })?;
     }
     journal.append(Record::Ready { transaction })?;
-    for (index, path) in paths.iter().enumerate() {
-        let after = Some(Raw::new(fs::read(path.as_str())?));
+    for (index, after) in found.into_iter().enumerate() {
+        let after = Some(after);
         let receipt =
             Receipt { outcome: Outcome::Applied, after, witnesses: Vec::new(), path: None };
         journal.append(Record::Receipt { transaction, index, receipt })?;
@@ -89,13 +97,7 @@ fn fill(journal: &mut Journal, paths: &[&String]) -> Result<(), Box<dyn std::err
 }
 
 /// The same path in a spelling of its own for each round through the files.
-fn spelled(path: &str, index: usize) -> String {
+fn spelled(path: &str, round: usize) -> String {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    format!("{folder}{}/{name}", "/.".repeat(index / 500))
-}
-
-/// Nanoseconds that this thread was on a CPU.
-fn own_cpu_ns() -> Result<u128, Box<dyn std::error::Error>> {
-    let text = fs::read_to_string("/proc/thread-self/schedstat")?;
-    Ok(text.split_whitespace().next().unwrap_or_default().parse()?)
+    format!("{folder}{}/{name}", "/.".repeat(round))
 }

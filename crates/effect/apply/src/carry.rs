@@ -7,17 +7,17 @@ use journal::{Begin, End, Entry, Intent, Journal, JournalError, Raw, Record, Wit
 use machine::Why;
 use root::text;
 use rustix::io::Errno;
-use setting::{Outcome, Plan, Undone};
+use setting::{Form, Outcome, Plan, Undone, canonical};
 use units::{Cpu, CpuSet};
 
 use crate::come::Come;
 use crate::lookup::{Absent, Lookup};
 use crate::prepare::{Prepared, missing, prepare, unread};
 use crate::spot::Spot;
-use crate::undo::{self, Force};
+use crate::undo::{self, Force, Taken};
 use crate::{
-    ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, Reverted, Reverts, classify,
-    errno, pairs, witness,
+    ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, classify, errno, pairs,
+    witness,
 };
 
 /// Makes the changes of a plan, in its order.
@@ -37,7 +37,7 @@ pub fn apply(
     let boot = boot(kernel)?;
     let lookup = Lookup::new(kernel);
     settle_older_boots(&lookup, journal, &boot)?;
-    let cut_short = journal.transactions().iter().find(|t| t.end.is_none() && !t.is_settled());
+    let cut_short = journal.transactions().iter().find(|known| known.is_cut_short());
     if let Some(transaction) = cut_short {
         return Err(ApplyError::Unfinished(transaction.begin.transaction));
     }
@@ -54,13 +54,14 @@ pub fn apply(
             is_interrupted: false,
         });
     }
-    let id = intend(journal, &intents, boot, options)?;
-    let mut receipts = settled;
+    let id = intend(journal, &intents, boot, network(kernel), options)?;
+    let mut told = Vec::new();
     let whole = Whole { transaction: id, intents: &intents, come: &come, options };
-    let carried = carry(&lookup, journal, &whole, &mut receipts);
-    let is_interrupted = is_stopped_by(options);
-    let came = finish(&lookup, journal, id, carried, receipts)?;
-    Ok(Receipts { is_interrupted: is_interrupted && came.ending != Ending::Done, ..came })
+    let carried = carry(&lookup, journal, &whole, &mut told);
+    let is_interrupted = is_stopped_by(options) && !matches!(carried, Ok(End::Done));
+    let ending = finish(&lookup, journal, id, carried, &mut told)?;
+    let receipts = settled.into_iter().chain(told.into_iter().map(|(_, receipt)| receipt));
+    Ok(Receipts { transaction: Some(id), receipts: receipts.collect(), ending, is_interrupted })
 }
 
 /// Changes that a reboot has reset need no undoing: without this, a journal would grow with each
@@ -88,10 +89,16 @@ pub(crate) fn boot(kernel: &dyn Kernel) -> Result<String, ApplyError> {
     text(kernel, "/proc/sys/kernel/random/boot_id").map_err(ApplyError::NoBoot)
 }
 
+/// This process's network namespace, by the name that the kernel gives it (namespaces(7)).
+pub(crate) fn network(kernel: &dyn Kernel) -> Option<String> {
+    kernel.link("/proc/self/ns/net").ok()
+}
+
 fn intend(
     journal: &mut Journal,
     intents: &[Intent],
     boot: String,
+    network: Option<String>,
     options: &Options,
 ) -> Result<u64, JournalError> {
     let begin = Begin {
@@ -100,6 +107,8 @@ fn intend(
         at: options.at.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         why: options.why.clone(),
+        network,
+        guard: options.guard.clone(),
     };
     let transaction = journal.begin(begin)?;
     for (index, intent) in intents.iter().enumerate() {
@@ -125,7 +134,7 @@ fn carry(
     lookup: &Lookup<'_>,
     journal: &mut Journal,
     whole: &Whole<'_>,
-    receipts: &mut Vec<Receipt>,
+    told: &mut Vec<(usize, Receipt)>,
 ) -> Result<End, JournalError> {
     let Whole { transaction, intents, come, options } = *whole;
     let mut order: VecDeque<usize> = (0..intents.len()).collect();
@@ -154,7 +163,7 @@ fn carry(
             opened.extend(intent.device.as_ref().map(|device| device.name.as_str()));
         }
         let is_well = came.outcome.is_well();
-        tell(journal, transaction, index, intent, came, receipts)?;
+        tell(journal, transaction, index, intent, came, told)?;
         if !is_well && options.on_failure == OnFailure::Undo {
             how = End::Failed;
             break;
@@ -197,27 +206,38 @@ fn tell(
     index: usize,
     intent: &Intent,
     came: Came,
-    receipts: &mut Vec<Receipt>,
+    told: &mut Vec<(usize, Receipt)>,
 ) -> Result<(), JournalError> {
     let Came { outcome, path, after, witnesses, note } = came;
     let moved = (path != intent.path).then(|| path.clone());
     let receipt = journal::Receipt { outcome: outcome.clone(), after, witnesses, path: moved };
-    let told = journal.append(Record::Receipt { transaction, index, receipt });
-    receipts.push(Receipt {
+    let written = journal.append(Record::Receipt { transaction, index, receipt });
+    let receipt = Receipt {
         setting: intent.setting.clone(),
         device: intent.device.as_ref().map(|device| device.name.clone()),
         path,
-        before: pairs::about(intent.before.trimmed(), &intent.to),
+        before: pairs::about(&shown(intent), &intent.to),
         wanted: intent.to.clone(),
         outcome,
         note,
-    });
-    told
+        undone: None,
+    };
+    told.push((index, receipt));
+    written
+}
+
+/// What was there before a change: a switch in the words in which it is wanted, all else as it reads.
+pub(crate) fn shown(intent: &Intent) -> String {
+    let before = intent.before.trimmed();
+    let is_switch = matches!(intent.form, Form::Switch | Form::Opposite);
+    let word = if is_switch { canonical(intent.form, before) } else { None };
+    word.unwrap_or_else(|| before.to_owned())
 }
 
 /// Makes one change: looked up anew, written, read back.
 fn change(lookup: &Lookup<'_>, intent: &Intent, come: &Come, opened: &BTreeSet<&str>) -> Came {
     let kernel = lookup.kernel;
+    let to = lookup.meant(&intent.place, &intent.to);
     let spot = match lookup.one(intent.device.as_ref(), &intent.place, &intent.part) {
         Ok(spot) => spot,
         Err(Absent::Place) if went_with_channels(intent, opened) => {
@@ -232,18 +252,16 @@ fn change(lookup: &Lookup<'_>, intent: &Intent, come: &Come, opened: &BTreeSet<&
         Err(why) => return Came::none(unread(&spot, &why), path, None),
     };
     let own = (intent.device.as_ref(), &intent.place, intent.part.as_str());
-    if spot.is(intent.form, &intent.to, &now)
-        || come.is_all(own, &spot, intent.form, &intent.to, &now)
-    {
+    if spot.is(intent.form, &to, &now) || come.is_all(own, &spot, intent.form, &to, &now) {
         return Came::none(Outcome::Equal, path, Some(now));
     }
     if is_managed(kernel, &spot) {
         return Came::none(Outcome::Managed, path, Some(now));
     }
-    let Some(bytes) = spot.spell(intent.form, &intent.to, &now) else {
+    let Some(bytes) = spot.spell(intent.form, &to, &now) else {
         return Came::none(classify::refused(&spot, Errno::INVAL), path, Some(now));
     };
-    let (written, note) = write(kernel, &spot, &bytes, &intent.to);
+    let (written, note) = write(kernel, &spot, &bytes, &to);
     if witness::opens_again(&intent.place) || !intent.witnesses.is_empty() {
         lookup.forget();
     }
@@ -254,7 +272,7 @@ fn change(lookup: &Lookup<'_>, intent: &Intent, come: &Come, opened: &BTreeSet<&
             Outcome::Refused { errno: errno::name(errno) }
         }
         (Err(errno), _) => classify::refused(&spot, errno),
-        (Ok(()), Ok(after)) => classify::taken(&spot, intent.form, &intent.to, &now, after),
+        (Ok(()), Ok(after)) => classify::taken(&spot, intent.form, &to, &now, after),
         (Ok(()), Err(Why::Absent)) => Outcome::Lost,
         (Ok(()), Err(why)) => unread(&spot, why),
     };
@@ -361,34 +379,36 @@ fn is_pair(a: &Intent, b: &Intent) -> bool {
     a.0 == b.0 && (is(&a.1, &b.1) || is(&b.1, &a.1))
 }
 
-/// Undoes what failed, and says how it ended: by what is there now, whether the journal can be told
-/// of it or not.
+/// Undoes what failed, tells of each receipt what came of that, and says how it ended: by what is
+/// there now, whether the journal can be told of it or not.
 fn finish(
     lookup: &Lookup<'_>,
     journal: &mut Journal,
     id: u64,
     carried: Result<End, JournalError>,
-    receipts: Vec<Receipt>,
-) -> Result<Receipts, ApplyError> {
-    let ended =
-        |ending| Receipts { transaction: Some(id), receipts, ending, is_interrupted: false };
+    told: &mut [(usize, Receipt)],
+) -> Result<Ending, ApplyError> {
     if matches!(carried, Ok(End::Done)) {
-        return Ok(ended(Ending::Done));
+        return Ok(Ending::Done);
     }
-    let Reverts { reverted, untold } = match undo::transaction(lookup, journal, id, Force::Respect)
-    {
-        Ok(undone) => undone,
+    let Taken { each, untold } = match undo::transaction(lookup, journal, id, Force::Respect) {
+        Ok(taken) => taken,
         Err(why) => return Err(carried.err().map_or(why, ApplyError::LeftBehind)),
     };
-    let is_well = !reverted.iter().any(Reverted::is_stuck);
+    for (index, reverted) in &each {
+        if let Some((_, receipt)) = told.iter_mut().find(|(known, _)| known == index) {
+            receipt.undone = Some(reverted.undone.clone());
+        }
+    }
+    let is_well = !each.iter().any(|(_, one)| one.is_stuck());
     match carried.err().or(untold) {
         Some(error) if is_well => Err(ApplyError::TakenBack(error)),
         Some(error) => Err(ApplyError::LeftBehind(error)),
         None if is_well => {
             // What stays in the journal is dropped by whoever writes it next.
             let _ = journal.compact();
-            Ok(ended(Ending::Undone))
+            Ok(Ending::Undone)
         }
-        None => Ok(ended(Ending::Stuck)),
+        None => Ok(Ending::Stuck),
     }
 }

@@ -25,6 +25,36 @@ pub enum ApplyError {
     /// There is no such transaction.
     #[error("the journal has no transaction {0}")]
     NoTransaction(u64),
+    /// The journal has no change of a setting or device.
+    #[error("the journal has no change of {asked:?}")]
+    NothingOf {
+        /// What was asked for.
+        asked: String,
+        /// What it has changes of.
+        known: Vec<String>,
+    },
+    /// No transaction waits for a confirmation.
+    #[error("nothing waits for a confirmation")]
+    NothingWaits,
+    /// More than one waits, and none was named.
+    #[error("transactions {} wait for a confirmation", listed(.0))]
+    SeveralWait(Vec<u64>),
+    /// It has been taken back, by itself or by a person.
+    #[error("transaction {0} has been taken back already")]
+    AlreadyBack(u64),
+    /// It has been confirmed before.
+    #[error("transaction {0} is confirmed already")]
+    AlreadyConfirmed(u64),
+    /// It was cut short: nobody knows what a confirmation would keep.
+    #[error("transaction {0} was cut short and cannot be confirmed")]
+    CutShort(u64),
+    /// Nothing takes it back by itself.
+    #[error("transaction {0} does not wait for a confirmation")]
+    DoesNotWait(u64),
+}
+
+fn listed(ids: &[u64]) -> String {
+    ids.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl ApplyError {
@@ -36,8 +66,19 @@ impl ApplyError {
                 "look at the disk that holds the journal, then `nearside revert`"
             }
             Self::NoBoot(_) => "this needs a kernel with /proc mounted",
-            Self::Unfinished(_) => "`nearside revert` takes it back",
-            Self::NoTransaction(_) => "`nearside revert --dry-run` lists what there is",
+            Self::Unfinished(_) | Self::CutShort(_) => "`nearside revert` takes it back",
+            Self::NothingWaits => {
+                "what was not confirmed in time has been taken back; `nearside revert --list` shows \
+                 what is applied"
+            }
+            Self::SeveralWait(_) => "name one: nearside apply --confirm N",
+            Self::AlreadyBack(_) => "make it again, and confirm it in time",
+            Self::AlreadyConfirmed(_) | Self::DoesNotWait(_) => {
+                "it stays; `nearside revert --list` shows what is applied"
+            }
+            Self::NoTransaction(_) | Self::NothingOf { .. } => {
+                "`nearside revert --list` lists what there is"
+            }
         }
     }
 }

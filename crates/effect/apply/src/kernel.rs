@@ -6,6 +6,9 @@ use root::Root;
 use rustix::io::Errno;
 use setting::Ethtool;
 
+/// What [`Kernel::set_ethtool`] takes for a receive spread that is the kernel's own again.
+pub(crate) const OWN_SPREAD: &str = "default";
+
 /// The write side of the door: a root that also takes orders. The live machine has it, and
 /// [`crate::simulated::Simulated`] for tests; a replayed machine has not.
 ///
@@ -32,7 +35,8 @@ pub trait Kernel: Root {
     /// What ethtool tells of a network device, in the words in which it is set: `rx=1024 tx=1024`.
     fn ethtool(&self, nic: &str, what: &Ethtool) -> Fact<String>;
 
-    /// Sets what ethtool sets. Values that are not named stay.
+    /// Sets what ethtool sets. Values that are not named stay. A receive spread is its whole table,
+    /// or `default`; a table that is the kernel's own for the queues of now becomes the kernel's.
     ///
     /// # Errors
     /// What the driver answers; EOPNOTSUPP where it has no such thing.

@@ -35,6 +35,7 @@ pub mod simulated;
 mod spot;
 mod undo;
 mod verify;
+mod waiting;
 mod witness;
 
 #[cfg(test)]
@@ -48,3 +49,4 @@ pub use live::{hold_idle_latency, persist, take_back};
 pub use receipts::{Ending, OnFailure, Options, Receipt, Receipts};
 pub use undo::{Force, Reverted, Reverts, Selection, applied_plan, revert};
 pub use verify::{Standing, Verified, verify};
+pub use waiting::{Unconfirmed, confirm, due_s, guarded_by, waiting};

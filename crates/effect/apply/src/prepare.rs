@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From a plan to intentions: places looked up, bytes before read, what is equal left out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use journal::{Intent, Raw, Witness};
 use machine::Why;
 use rustix::io::Errno;
-use setting::{Form, Outcome, Place, Plan, Planned};
+use setting::{Ethtool, Form, Outcome, Place, Plan, Planned};
 
 use crate::come::Come;
 use crate::lookup::{Absent, Found, Lookup, key};
 use crate::spot::Spot;
-use crate::{Receipt, classify, witness};
+use crate::{Receipt, classify, pairs, witness};
 
 /// What a plan comes to on this machine.
 pub(crate) struct Prepared {
@@ -26,6 +26,8 @@ pub(crate) struct Prepared {
 struct Moved {
     keys: BTreeSet<String>,
     opened: BTreeSet<String>,
+    /// Receive and transmit queues that devices will have, where the plan changes their channels.
+    queues: BTreeMap<String, (u32, u32)>,
 }
 
 impl Moved {
@@ -35,14 +37,54 @@ impl Moved {
             planned.device.as_ref().filter(|_| witness::opens_again(&planned.place))
         {
             self.opened.insert(device.name.clone());
+            if planned.place == (Place::Ethtool { what: Ethtool::Channels }) {
+                self.queues.insert(device.name.clone(), channels(&planned.to));
+            }
         }
     }
 
     fn holds(&self, planned: &Planned, key: &str) -> bool {
         let device = planned.device.as_ref().map_or("", |device| &device.name);
         let is_opened = self.opened.contains(device) && witness::is_of_queue(&planned.place);
-        is_opened || self.keys.contains(key)
+        let is_renumbered = planned.place == Place::BannedInterrupts
+            && planned.to.contains(':')
+            && !self.opened.is_empty();
+        is_opened || is_renumbered || self.keys.contains(key)
     }
+
+    /// Of files of all queues of a device, those that its channels are going to make.
+    fn to_come(&self, planned: &Planned, there: &[Found]) -> Vec<Planned> {
+        let Place::File { path } = &planned.place else { return Vec::new() };
+        let device = planned.device.as_ref().map_or("", |device| &device.name);
+        let (Some((rx, tx)), Some((before, after))) =
+            (self.queues.get(device), path.split_once('*'))
+        else {
+            return Vec::new();
+        };
+        let count = match () {
+            () if before.ends_with("/queues/rx-") => *rx,
+            () if before.ends_with("/queues/tx-") => *tx,
+            () => return Vec::new(),
+        };
+        let place = |number: u32| Place::File { path: format!("{before}{number}{after}") };
+        let is_new = |place: &Place| there.iter().all(|found| found.place != *place);
+        let new = (0..count.min(MOST_QUEUES)).map(place).filter(is_new);
+        new.map(|place| Planned { place, ..planned.clone() }).collect()
+    }
+}
+
+/// More than any NIC has: netdevices are made with at most some thousand.
+const MOST_QUEUES: u32 = 4096;
+
+/// Queues after a change of channels: `combined=8`, or `rx=4 tx=2` beside it.
+fn channels(to: &str) -> (u32, u32) {
+    let pairs = pairs::numbers(to).unwrap_or_default();
+    let of = |name: &str| {
+        let pair = pairs.iter().find(|(known, _)| known == name);
+        pair.map_or(0, |(_, count)| *count)
+    };
+    let both = of("combined");
+    (both.saturating_add(of("rx")), both.saturating_add(of("tx")))
 }
 
 pub(crate) fn prepare(lookup: &Lookup<'_>, plan: &Plan, come: &Come) -> Prepared {
@@ -59,9 +101,11 @@ pub(crate) fn prepare(lookup: &Lookup<'_>, plan: &Plan, come: &Come) -> Prepared
         let planned = &Planned { device, ..planned.clone() };
         match lookup.all(planned.device.as_ref(), &planned.place) {
             Ok(all) => {
+                let to_come = moved.to_come(planned, &all);
                 for found in all {
                     one(lookup, planned, found, come, &mut moved, &mut prepared);
                 }
+                prepared.intents.extend(to_come.iter().map(not_yet));
             }
             Err(Absent::Place) if moved.holds(planned, "") => {
                 // A queue that channels of this plan are going to make.
@@ -94,14 +138,15 @@ fn one(
         }
     };
     let own = key(planned.device.as_ref(), &found.place, &found.part);
+    let to = lookup.meant(&planned.place, &planned.to);
     let whole = (planned.device.as_ref(), &found.place, found.part.as_str());
-    let is_all = come.is_all(whole, &found.spot, form(planned), &planned.to, &before);
-    let is_there = is_all || found.spot.is(planned.form, &planned.to, &before);
+    let is_all = come.is_all(whole, &found.spot, form(planned), &to, &before);
+    let is_there = is_all || found.spot.is(planned.form, &to, &before);
     if is_there && !moved.holds(planned, &own) {
         prepared.settled.push(receipt(Outcome::Equal, &before));
         return;
     }
-    if found.spot.spell(planned.form, &planned.to, &before).is_none() {
+    if found.spot.spell(planned.form, &to, &before).is_none() {
         let outcome = classify::refused(&found.spot, Errno::INVAL);
         prepared.settled.push(receipt(outcome, &before));
         return;

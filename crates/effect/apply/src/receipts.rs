@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use setting::{Outcome, Planned};
+use journal::Guard;
+use setting::{Outcome, Planned, Undone};
 
 /// What to do when a change fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,6 +26,8 @@ pub struct Options {
     pub at: String,
     /// Why: the command as typed.
     pub why: String,
+    /// What takes it back unless it is confirmed.
+    pub guard: Option<Guard>,
     /// Turns true when the person wants it to end: it is all taken back then.
     pub stop: Arc<AtomicBool>,
 }
@@ -46,6 +49,8 @@ pub struct Receipt {
     pub outcome: Outcome,
     /// What else a person should know, in a sentence.
     pub note: Option<String>,
+    /// What came of taking it back, where the whole transaction was.
+    pub undone: Option<Undone>,
 }
 
 impl Receipt {
@@ -59,6 +64,7 @@ impl Receipt {
             wanted: planned.to.clone(),
             outcome: Outcome::Equal,
             note: None,
+            undone: None,
         }
     }
 }

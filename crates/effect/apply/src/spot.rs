@@ -3,9 +3,9 @@
 //! old bytes back, and when two values are the same.
 
 use journal::Raw;
-use machine::{Fact, Why};
+use machine::{Fact, ReceiveSpread, Why};
 use rustix::io::Errno;
-use setting::{Ethtool, Form, canonical, same_value};
+use setting::{Ethtool, Form, canonical, opposite, same_value};
 use units::CpuSet;
 
 use crate::express::Control;
@@ -94,6 +94,7 @@ impl Spot {
             Self::File(_) => match form {
                 Form::CpuMask => line(&CpuSet::from_list(to).ok()?.to_mask(0)),
                 Form::Switch => line(switch(to, now.trimmed())?),
+                Form::Opposite => line(switch(opposite(to), now.trimmed())?),
                 _ => line(to),
             },
             Self::Interrupt(_) => line(to),
@@ -165,6 +166,10 @@ impl Spot {
             Self::File(_) if form == Form::CpuMask => {
                 let found = canonical(form, now.trimmed());
                 found.is_some() && found == canonical(Form::CpuList, to)
+            }
+            // What is wanted is the setting's word, and the file says the other one.
+            Self::File(_) if form == Form::Opposite => {
+                canonical(form, now.trimmed()).is_some_and(|word| word == to)
             }
             // Nothing around `[b]` is wanted, only the word.
             Self::File(_) if form == Form::Selected => {
@@ -247,11 +252,9 @@ fn switch(to: &str, now: &str) -> Option<&'static str> {
 
 /// How many queues a table spreads over evenly: `0 1 2 0 1 2` over 3.
 fn spread(table: &Raw) -> Option<u32> {
-    let queues: Vec<u32> =
-        table.trimmed().split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
-    let count = queues.iter().max()?.checked_add(1)?;
-    let is_even = (0..count).cycle().zip(&queues).all(|(even, queue)| even == *queue);
-    is_even.then_some(count)
+    let words = table.trimmed().split_whitespace();
+    let table = words.map(|word| word.parse().ok()).collect::<Option<Vec<u32>>>()?;
+    ReceiveSpread { queues: None, table }.even_over()
 }
 
 fn control(kernel: &dyn Kernel, path: &str) -> Result<Control, Errno> {
@@ -295,6 +298,8 @@ mod tests {
             (Form::Switch, "off", "1\n", Some("0\n")),
             (Form::Switch, "off", "enabled\n", Some("disabled\n")),
             (Form::Switch, "off", "odd\n", None),
+            (Form::Opposite, "on", "1\n", Some("0\n")),
+            (Form::Opposite, "off", "N\n", Some("Y\n")),
             (Form::CpuMask, "0-3,32", "00,00000000\n", Some("00000001,0000000f\n")),
             (Form::Selected, "none", "none [mq-deadline]\n", Some("none\n")),
             (Form::Numbers, "1 2 3", "1\t2\t4\n", Some("1 2 3\n")),
@@ -306,6 +311,9 @@ mod tests {
         let back = |form, raw| file.back(form, &Raw::text(raw));
         assert_eq!(back(Form::Selected, "none [mq-deadline]\n"), Raw::text("mq-deadline\n"));
         assert_eq!(back(Form::Numbers, "1\t2\t3\n"), Raw::text("1\t2\t3\n"));
+        assert!(file.is(Form::Opposite, "on", &Raw::text("0\n")));
+        assert!(!file.is(Form::Opposite, "on", &Raw::text("1\n")));
+        assert_eq!(file.show(Form::Opposite, &Raw::text("1\n")), "off");
         assert!(file.is(Form::CpuMask, "0-3", &Raw::text("0000000f\n")));
         assert!(file.is(Form::Selected, "none", &Raw::text("[none] bfq\n")));
         assert!(!file.is(Form::Selected, "none", &Raw::text("none [bfq]\n")));
@@ -313,8 +321,14 @@ mod tests {
 
     #[test]
     fn an_even_table_is_a_number() {
-        for (table, count) in [("0 1 2 0 1", Some(3)), ("0 0", Some(1)), ("0 2", None), ("", None)]
-        {
+        for (table, count) in [
+            ("0 1 2 0 1", Some(3)),
+            ("1 0 0 1", Some(2)),
+            ("0 0 0 1", None),
+            ("0 0", Some(1)),
+            ("0 2", None),
+            ("", None),
+        ] {
             assert_eq!(spread(&Raw::text(table)), count, "{table}");
         }
     }

@@ -12,7 +12,7 @@ use units::CpuSet;
 use crate::Kernel;
 use crate::lookup::{Absent, Lookup, key};
 use crate::spot::Spot;
-use crate::undo::is_reset;
+use crate::undo::{is_elsewhere, is_of_network, is_reset};
 
 /// How a change stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,11 @@ pub enum Standing {
         /// What is there.
         found: String,
     },
+    /// The CPUs that an interrupt was sent to are offline, and the kernel sends it elsewhere.
+    CpusOffline {
+        /// What is there.
+        found: String,
+    },
     /// Set, but no interrupt came since that would have moved it.
     NotYetEffective {
         /// CPUs that it goes to.
@@ -43,6 +48,8 @@ pub enum Standing {
     },
     /// A reboot has reset it.
     Reset,
+    /// It belongs to another network namespace than this process, and cannot be seen from here.
+    Elsewhere,
     /// The device or the place is gone.
     Missing,
     /// It cannot be read.
@@ -137,7 +144,7 @@ pub fn verify(
     kernel: &dyn Kernel,
     transactions: &[Transaction],
 ) -> Result<Vec<Verified>, crate::ApplyError> {
-    let boot = crate::carry::boot(kernel)?;
+    let (boot, here) = (crate::carry::boot(kernel)?, crate::carry::network(kernel));
     let lookup = Lookup::new(kernel);
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut verified = Vec::new();
@@ -147,13 +154,20 @@ pub fn verify(
         for (index, entry) in transaction.entries.iter().enumerate() {
             let intent = &entry.intent;
             let holds = !entry.is_settled() && transaction.may_be_written(index) && was_set(entry);
-            let key = key(intent.device.as_ref(), &intent.place, &intent.part);
+            let mut key = key(intent.device.as_ref(), &intent.place, &intent.part);
+            if is_of_network(intent) {
+                key.extend(transaction.begin.network.as_deref());
+            }
             if !holds || !seen.insert(key) {
                 continue;
             }
+            let then = || intent.path.clone();
             let (path, standing) = match stands(entry) {
+                false => (then(), Standing::Reset),
+                true if is_elsewhere(transaction, intent, here.as_deref()) => {
+                    (then(), Standing::Elsewhere)
+                }
                 true => standing(&lookup, entry),
-                false => (intent.path.clone(), Standing::Reset),
             };
             verified.push(Verified {
                 transaction: transaction.begin.transaction,
@@ -193,17 +207,35 @@ fn standing(lookup: &Lookup<'_>, entry: &Entry) -> (String, Standing) {
         Err(why) => return (path, Standing::Unknown { why }),
     };
     let after = receipt.and_then(|receipt| receipt.after.as_ref());
-    let is_same = spot.is(intent.form, &intent.to, &now)
-        || after.is_some_and(|after| spot.same(intent.form, after, &now));
+    let to = lookup.meant(&intent.place, &intent.to);
+    let is_same = spot.is(intent.form, &to, &now)
+        // What stands for something else may mean another value by now.
+        || (to == intent.to && after.is_some_and(|after| spot.same(intent.form, after, &now)));
     if is_same {
         return (path, effective(lookup, &spot, &now));
     }
     let found = spot.show(intent.form, &now);
-    let is_anew = path != then || spot.same(intent.form, &now, &intent.before);
-    let is_reopened = is_anew && is_of_nic(&intent.place);
+    if matches!(spot, Spot::Interrupt(_)) && is_offline(lookup, &intent.to) {
+        return (path, Standing::CpusOffline { found });
+    }
+    let (is_elsewhere, is_as_before) = (path != then, spot.same(intent.form, &now, &intent.before));
+    let is_reopened = match is_of_nic(&intent.place) {
+        true => is_elsewhere || is_as_before,
+        // A file below another name: the device came again, with the driver's own value.
+        false => is_elsewhere && is_as_before,
+    };
     let standing =
         if is_reopened { Standing::LostOnReopen { found } } else { Standing::Drifted { found } };
     (path, standing)
+}
+
+/// Whether some of the CPUs of a list are offline.
+fn is_offline(lookup: &Lookup<'_>, cpus: &str) -> bool {
+    let online = text(lookup.kernel, "/sys/devices/system/cpu/online").unwrap_or_default();
+    match (CpuSet::from_list(cpus), CpuSet::from_list(&online)) {
+        (Ok(cpus), Ok(online)) => !online.is_empty() && !cpus.is_subset(&online),
+        _ => false,
+    }
 }
 
 /// What a driver resets when its device is opened again.

@@ -37,19 +37,6 @@ const BESIDE: [(&str, &str, Form); 16] = [
     ("/smt/control", "../../cpufreq/policy*/energy_performance_preference", Form::Text),
 ];
 
-/// The files that zero each other: restored by writing the one that counts.
-pub(crate) fn counterpart(path: &str) -> Option<String> {
-    let (folder, name) = path.rsplit_once('/')?;
-    let other = match name {
-        "dirty_bytes" => "dirty_ratio",
-        "dirty_ratio" => "dirty_bytes",
-        "dirty_background_bytes" => "dirty_background_ratio",
-        "dirty_background_ratio" => "dirty_background_bytes",
-        _ => return None,
-    };
-    (folder == "/proc/sys/vm").then(|| format!("{folder}/{other}"))
-}
-
 /// Whether a place makes its device anew, so that what belongs to queues may be lost.
 pub(crate) fn opens_again(place: &Place) -> bool {
     match place {

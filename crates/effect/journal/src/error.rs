@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why a journal could not be read or written.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Why a journal could not be read or written.
@@ -86,7 +87,15 @@ impl JournalError {
     /// What to do next.
     pub fn help(&self) -> &'static str {
         match self {
-            Self::Io { .. } => "the journal needs root and a writable /var/lib",
+            Self::Io { source, .. } => match source.kind() {
+                ErrorKind::PermissionDenied => "the journal is root's: sudo",
+                ErrorKind::IsADirectory => "give the path of a file with --journal",
+                ErrorKind::NotADirectory => "a part of the path is a file; give another --journal",
+                ErrorKind::ReadOnlyFilesystem | ErrorKind::StorageFull => {
+                    "give a path with --journal that can be written to, on a disk with room"
+                }
+                _ => "look at the path, and at the disk that it is on",
+            },
             Self::Held { .. } => "wait for the other one to end, or look at it with ps",
             Self::Newer { .. } => "use the nearside that wrote it to revert",
             Self::NotJournal => "give the path of a journal",

@@ -88,6 +88,8 @@ impl FileMedium {
     /// It cannot be made, or another process holds it and `wait` says to refuse.
     pub fn open(path: &Path, wait: Wait<'_>) -> Result<Self, JournalError> {
         let failed = |what| move |source| JournalError::Io { what, path: path.to_owned(), source };
+        // Before a lock is made beside it.
+        refuse_special(path).map_err(failed("open"))?;
         make_folder(folder_of(path)).map_err(failed("make the folder of"))?;
         let lock = open_own(&beside(path, "lock"), &Purpose::Lock).map_err(failed("lock"))?;
         hold(&lock, path, wait)?;
@@ -185,6 +187,12 @@ fn hold(lock: &File, path: &Path, wait: Wait<'_>) -> Result<(), JournalError> {
     Ok(())
 }
 
+/// Whether a process holds the journal at a path now.
+pub(crate) fn is_held(path: &Path) -> bool {
+    let Ok(lock) = File::open(beside(path, "lock")) else { return false };
+    flock(&lock, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
+}
+
 fn holder(lock: &File) -> Option<u32> {
     let mut bytes = [0; 16];
     let read = rustix::io::pread(lock, &mut bytes, 0).ok()?;
@@ -245,8 +253,18 @@ impl Medium for FileMedium {
     }
 }
 
+/// A FIFO would be waited for, and a device has no end.
+fn refuse_special(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(there) if !there.is_file() => Err(io::Error::other("it is no plain file")),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// A file's bytes, up to the most that a journal has.
 pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    refuse_special(path)?;
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
     Ok(bytes)

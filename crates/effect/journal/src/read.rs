@@ -7,8 +7,8 @@ use crate::{JournalError, Record, Transaction};
 
 /// Format of this version.
 pub(crate) const SCHEMA: &str = "journal/1";
-/// Minor version of the format.
-pub(crate) const MINOR: u32 = 0;
+/// Minor version of the format: 1 tells network namespaces and guards.
+pub(crate) const MINOR: u32 = 1;
 /// A journal of a hundred thousand changes has some ten megabytes.
 pub(crate) const MOST: u64 = 1 << 30;
 

@@ -58,6 +58,13 @@ pub enum Record {
         /// How it ended.
         how: End,
     },
+    /// What guards the transaction takes it back then, unless it is confirmed before.
+    Due {
+        /// Transaction.
+        transaction: u64,
+        /// When.
+        due: Due,
+    },
     /// A person confirmed it in time.
     Confirm {
         /// Transaction.
@@ -106,6 +113,32 @@ pub struct Begin {
     pub version: String,
     /// Why: the command as typed.
     pub why: String,
+    /// The network namespace that it was made in, as `/proc/self/ns/net` links to it:
+    /// `net:[4026531840]`. None where that is not told, and before minor version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
+    /// What takes it back by itself; none where nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<Guard>,
+}
+
+/// What takes a transaction back by itself unless a person confirms it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guard {
+    /// What it knows the transaction by: no other one has it, in any journal.
+    pub token: String,
+    /// Seconds that a person has, from the end of the transaction.
+    pub seconds: u64,
+}
+
+/// When what guards a transaction takes it back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Due {
+    /// Seconds since this boot began, time asleep included (`CLOCK_BOOTTIME`): no clock that is set
+    /// moves it.
+    pub at_s: u64,
+    /// The same for people (RFC 3339).
+    pub by: String,
 }
 
 /// A change that is going to be made.

@@ -3,7 +3,7 @@
 
 use setting::Undone;
 
-use crate::{Begin, End, Intent, JournalError, Receipt, Record, Undoing};
+use crate::{Begin, Due, End, Intent, JournalError, Receipt, Record, Undoing};
 
 /// A transaction: changes that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Transaction {
     pub is_ready: bool,
     /// How it ended; none where the process died.
     pub end: Option<End>,
+    /// When it is taken back unless it is confirmed; none where that is not told.
+    pub due: Option<Due>,
     /// Whether a person confirmed it.
     pub is_confirmed: bool,
     /// What was being undone when the process died.
@@ -47,6 +49,12 @@ impl Transaction {
     /// Whether nothing of it is left to undo.
     pub fn is_settled(&self) -> bool {
         self.entries.iter().all(Entry::is_settled)
+    }
+
+    /// Whether the process that made it died on the way, or is still at it: some of its values may be
+    /// written, and nobody has taken them back.
+    pub fn is_cut_short(&self) -> bool {
+        self.end.is_none() && !self.is_settled()
     }
 
     /// One more of those that were being undone is told.
@@ -103,6 +111,7 @@ impl Fold {
             }
             Record::Ready { transaction }
             | Record::End { transaction, .. }
+            | Record::Due { transaction, .. }
             | Record::Confirm { transaction } => self.known(*transaction).map(|_| ()),
             Record::Undoing { transaction, indexes, .. } => {
                 let last = indexes.iter().max();
@@ -139,6 +148,7 @@ impl Fold {
                 self.entry(transaction, index)?.receipt = Some(receipt);
             }
             Record::End { transaction, how } => self.transaction(transaction)?.end = Some(how),
+            Record::Due { transaction, due } => self.transaction(transaction)?.due = Some(due),
             Record::Confirm { transaction } => {
                 self.transaction(transaction)?.is_confirmed = true;
             }
@@ -170,6 +180,7 @@ impl Fold {
             entries: Vec::new(),
             is_ready: false,
             end: None,
+            due: None,
             is_confirmed: false,
             undoing: None,
         });

@@ -29,6 +29,8 @@ fn head(why: &str) -> Begin {
         at: "2026-01-01T00:00:00Z".to_owned(),
         version: "0.1.0".to_owned(),
         why: why.to_owned(),
+        network: None,
+        guard: None,
     }
 }
 
@@ -132,9 +134,9 @@ fn a_newer_format_is_refused_by_name() {
         let record = Record::Journal { schema: schema.to_owned(), minor, last: 0 };
         parse(&line::encode(0, &record).unwrap()).unwrap_err().to_string()
     };
-    let says = "the journal has the format \"journal/2.0\"; this nearside knows \"journal/1.0\"";
+    let says = "the journal has the format \"journal/2.0\"; this nearside knows \"journal/1.1\"";
     assert_eq!(message("journal/2", 0), says);
-    assert!(message("journal/1", 1).contains("\"journal/1.1\""));
+    assert!(message("journal/1", 2).contains("\"journal/1.2\""));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::medium::{boot_now, demand_journal, read_file};
+use crate::medium::{boot_now, demand_journal, is_held, read_file};
 use crate::read::{MOST, head, parse_in};
 use crate::state::Fold;
 use crate::{
@@ -85,6 +85,11 @@ impl Journal {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(source) => Err(JournalError::Io { what: "read", path: path.to_owned(), source }),
         }
+    }
+
+    /// Whether some process holds the journal at a path now, and may be changing things.
+    pub fn is_held(path: &Path) -> bool {
+        is_held(path)
     }
 
     /// Where it lies.
@@ -209,6 +214,7 @@ fn records(transaction: &Transaction) -> Vec<Record> {
         }
     }
     records.extend(transaction.end.map(|how| Record::End { transaction: id, how }));
+    records.extend(transaction.due.clone().map(|due| Record::Due { transaction: id, due }));
     if transaction.is_confirmed {
         records.push(Record::Confirm { transaction: id });
     }

@@ -2,7 +2,7 @@
 //! A cgroup v2 cpuset: what children of the command cannot leave, as they can an affinity.
 //!
 //! The group stays when the command has ended: nobody is left to take it away, and an empty group
-//! costs nothing. `rmdir` removes it.
+//! costs nothing. `rmdir` removes it. Where there is no command in the end, what was made goes.
 
 use std::fs;
 use std::io;
@@ -16,29 +16,61 @@ use crate::Error;
 /// `CGROUP2_SUPER_MAGIC` (include/uapi/linux/magic.h).
 const CGROUP2: u64 = 0x6367_7270;
 
-/// Moves this process into a group with the placement's CPUs and, where memory is bound, nodes.
-pub(crate) fn enter(folder: &Path, placement: &Placement) -> Result<(), Error> {
-    make(folder)?;
-    fill(folder, placement)?;
-    write(&folder.join("cgroup.procs"), "0")
+/// A group that this process went into. Dropped, it goes where it came from, and takes the group
+/// away if it made it: a process that becomes its command drops nothing.
+#[derive(Debug)]
+pub(crate) struct Entered {
+    made: Option<PathBuf>,
+    /// Where this process was before.
+    before: Option<PathBuf>,
 }
 
-/// Makes the group where only it is missing, and holds that it is one.
-fn make(folder: &Path) -> Result<(), Error> {
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let Some(made) = &self.made else { return };
+        if let Some(before) = &self.before {
+            let _ = write(&before.join("cgroup.procs"), "0");
+        }
+        // With a process in it the kernel refuses, and nothing is lost.
+        let _ = fs::remove_dir(made);
+    }
+}
+
+/// Moves this process into a group with the placement's CPUs and, where memory is bound, nodes.
+pub(crate) fn enter(folder: &Path, placement: &Placement) -> Result<Entered, Error> {
+    let mut entered = Entered { made: make(folder)?, before: None };
+    fill(folder, placement)?;
+    entered.before = before(folder);
+    write(&folder.join("cgroup.procs"), "0")?;
+    Ok(entered)
+}
+
+/// The folder of the group that this process is in, by its path from the top of the hierarchy that
+/// `folder` is in: `0::/user.slice/…` (cgroups(7)).
+fn before(folder: &Path) -> Option<PathBuf> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let is_top = |above: &&Path| above.parent().is_none_or(|parent| !is_group(parent));
+    let top = folder.ancestors().filter(|above| is_group(above)).find(is_top)?;
+    Some(top.join(own))
+}
+
+fn is_group(folder: &Path) -> bool {
+    rustix::fs::statfs(folder)
+        .is_ok_and(|system| u64::try_from(system.f_type).is_ok_and(|kind| kind == CGROUP2))
+}
+
+/// Makes the group where only it is missing, holds that it is one, and gives it if it is new.
+fn make(folder: &Path) -> Result<Option<PathBuf>, Error> {
     let existing = if folder.is_dir() { Some(folder) } else { folder.parent() };
-    let is_group = existing.is_some_and(|existing| {
-        rustix::fs::statfs(existing)
-            .is_ok_and(|system| u64::try_from(system.f_type).is_ok_and(|kind| kind == CGROUP2))
-    });
-    if !is_group {
+    if !existing.is_some_and(is_group) {
         let what = "it is no folder of a cgroup v2 hierarchy".to_owned();
         return Err(Error::Cgroup { path: folder.to_owned(), what });
     }
     match fs::create_dir(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            Err(Error::Cgroup { path: folder.to_owned(), what: error.to_string() })
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(Some(folder.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+        Err(error) => Err(Error::Cgroup { path: folder.to_owned(), what: error.to_string() }),
     }
 }
 
@@ -107,6 +139,17 @@ mod tests {
         fill(folder.path(), &placement(Policy::Bind)).unwrap();
         let read = |name| fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!((read("cpuset.cpus"), read("cpuset.mems")), ("4-7".into(), "1".into()));
+    }
+
+    #[test]
+    fn a_group_that_was_made_for_nothing_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = folder.path().join("made");
+        fs::create_dir(&made).unwrap();
+        drop(Entered { made: None, before: None });
+        assert!(made.exists(), "one that was there stays");
+        drop(Entered { made: Some(made.clone()), before: None });
+        assert!(!made.exists());
     }
 
     #[test]

@@ -52,9 +52,13 @@ pub(crate) fn memory_policy() -> io::Result<(i32, Words)> {
     // Of the kernel's page at most: a longer mask is refused (copy_nodes_to_user).
     let mut words = vec![0_u64; WORDS / 64];
     let bits = words.len() * 64 + 1;
-    let (address, flags) = (std::ptr::null::<libc::c_void>(), 0);
+    // An `int` through a variadic call leaves the upper half of the register to chance, and the kernel
+    // takes an `unsigned long` (mm/mempolicy.c).
+    let (address, flags) = (std::ptr::null::<libc::c_void>(), 0 as libc::c_ulong);
     // SAFETY: the kernel writes an int to the first pointer and at most `bits - 1` bits to the
-    // second (get_mempolicy(2)), for which both have room; flags of 0 take no address.
+    // second (get_mempolicy(2)), for which both have room: `bits` is a usize, as wide as the kernel's
+    // `unsigned long`. Flags of 0, as wide, ask for this thread's policy and take no address, so the
+    // null pointer is not looked at.
     let result = unsafe {
         let (mode, nodes) = (&raw mut mode, words.as_mut_ptr());
         libc::syscall(libc::SYS_get_mempolicy, mode, nodes, bits, address, flags)

@@ -40,13 +40,26 @@ pub struct Extras<'a> {
 ///
 /// The cpuset comes first: moving into one resets affinity and memory policy.
 ///
+/// What is returned is held until the command runs: dropped before, a group that was made for it
+/// goes again.
+///
 /// # Errors
 /// What the kernel refused, or took only in part.
-pub fn carry_out(_: &LiveRoot, placement: &Placement, extras: &Extras<'_>) -> Result<(), Error> {
-    if let Some(folder) = extras.cgroup {
-        cgroup::enter(folder, placement)?;
-    }
+pub fn carry_out(
+    _: &LiveRoot,
+    placement: &Placement,
+    extras: &Extras<'_>,
+) -> Result<Carried, Error> {
+    let entered = extras.cgroup.map(|folder| cgroup::enter(folder, placement)).transpose()?;
     policy::set_affinity(&placement.cpus)?;
     policy::set_memory(&placement.memory)?;
-    priority::set(extras.nice, extras.io)
+    priority::set(extras.nice, extras.io)?;
+    Ok(Carried { _entered: entered })
+}
+
+/// A placement that was carried out.
+#[derive(Debug)]
+#[must_use = "dropped, it takes a group that was made for the command away"]
+pub struct Carried {
+    _entered: Option<cgroup::Entered>,
 }

@@ -11,6 +11,8 @@ pub(crate) enum Ended {
     Well = 0,
     /// Findings at or above `--fail-on`, or something that is not as it was set.
     Findings = 3,
+    /// Something that was asked for by name is not possible here.
+    Impossible = 4,
     /// A change failed, and all of it was taken back.
     Undone = 5,
     /// A change failed, and so did taking it back: a person must look.

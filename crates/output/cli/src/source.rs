@@ -7,7 +7,7 @@ use root::{About, LiveRoot, OpenError, Root};
 
 use crate::args::Common;
 use crate::expected::Expected;
-use crate::terminal;
+use crate::{subject, terminal};
 
 /// The prefix of a machine that exists only as a description.
 pub(crate) const SYNTHETIC: &str = "synthetic:";
@@ -102,7 +102,7 @@ pub(crate) fn machine(name: &str) -> Result<synthetic::Description, Expected> {
 
 fn description(name: &str) -> Result<String, Expected> {
     if name.ends_with(".toml") {
-        return std::fs::read_to_string(name).map_err(|error| {
+        return subject::read_text(Path::new(name)).map_err(|error| {
             let what = format!("cannot read the description {name}: {error}");
             Expected::precondition(what, "name a TOML file that describes a machine")
         });

@@ -60,6 +60,16 @@ pub(crate) fn catalogue(named: Option<&Path>) -> Result<Catalogue, Expected> {
     })
 }
 
+/// What is said of a setting that there is not, with the names that may be meant.
+pub(crate) fn no_setting(catalogue: &Catalogue, name: &str) -> Expected {
+    let all = "`nearside explain --list` names them all";
+    let help = match catalogue.nearest(name).as_slice() {
+        [] => all.to_owned(),
+        near => format!("did you mean {}? {all}", near.join(", ")),
+    };
+    Expected::usage(format!("no setting is called {name:?}"), help)
+}
+
 fn own_folders() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".config"));
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or(home);
@@ -70,7 +80,7 @@ fn own_folders() -> Vec<PathBuf> {
 /// Folders in a catalogue folder that hold no entries: names of vendors, options of the kernel.
 const LISTS: [&str; 2] = ["vendors", "command-line"];
 
-/// The longest entry; the built-in ones have up to 4 KiB.
+/// The longest text that a person names, an entry or a profile; the built-in entries have up to 4 KiB.
 const MOST: u64 = 1 << 20;
 
 /// (file, text) of each TOML file of a folder, sorted by name.
@@ -100,6 +110,12 @@ fn entry(path: &Path) -> Result<String, Expected> {
         let what = format!("{file}:{line}:{column}: a byte here is no UTF-8");
         Expected::usage(what, "save the file as UTF-8, or take it out of the folder")
     })
+}
+
+/// The text of a plain file that a person names.
+pub(crate) fn read_text(path: &Path) -> std::io::Result<String> {
+    String::from_utf8(read_plain(path, MOST)?)
+        .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
 /// The bytes of a plain file that is not longer than `most`: a FIFO would be waited for, and a

@@ -7,6 +7,7 @@ use report::Style;
 
 use crate::args::Color;
 use crate::expected::Expected;
+use crate::typed;
 
 /// The width of what goes to a file or a pipe.
 const PIPE_WIDTH: usize = 100;
@@ -71,6 +72,13 @@ pub(crate) fn document(value: &impl serde::Serialize) -> Result<(), Expected> {
     answer(&escaped(&text))
 }
 
+/// Prints a JSON document as one line, where more follow.
+pub(crate) fn line(value: &impl serde::Serialize) -> Result<(), Expected> {
+    let text = serde_json::to_string(value)
+        .map_err(|error| Expected::precondition(format!("cannot print JSON: {error}"), ""))?;
+    answer(&escaped(&text))
+}
+
 /// JSON in which nothing steers the terminal that it may be printed on. It writes out the control
 /// characters of ASCII by itself; what is left stands in strings, where an escape says the same.
 fn escaped(json: &str) -> String {
@@ -92,10 +100,11 @@ fn steers(c: char) -> bool {
 }
 
 /// Prints a line beside the answer; that nobody reads it is no error. Names of files and of what
-/// is in them are strange sometimes: what would steer the terminal is shown as `U+FFFD`.
+/// is in them are strange sometimes: what would steer the terminal is shown as `U+FFFD`. Commands in
+/// it are about the same machine and journal as this one.
 pub(crate) fn hint(text: &str) {
     let shown = |c: char| if steers(c) && c != '\n' { '\u{fffd}' } else { c };
-    let text: String = text.chars().map(shown).collect();
+    let text: String = typed::again(text).chars().map(shown).collect();
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

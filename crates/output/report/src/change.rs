@@ -3,8 +3,9 @@
 //!
 //! Alike lines of several devices are one, so that a thousand CPUs are a line and not a thousand.
 
-use apply::{Ending, Receipt, Receipts, Reverted, Standing, Verified};
-use setting::{Outcome, Undone};
+use apply::{Ending, Receipt, Receipts, Reverted, Standing, Unconfirmed, Verified};
+use journal::Transaction;
+use setting::{Left, Outcome, Undone};
 
 use crate::frame::{Table, paragraph};
 use crate::style::{Role, Style, paint};
@@ -28,30 +29,89 @@ struct Row {
     text: String,
 }
 
-/// Draws what came of a plan.
-pub fn receipts(came: &Receipts, lines: Lines, style: &Style) -> String {
-    let is_equal = |receipt: &&Receipt| receipt.outcome == Outcome::Equal;
-    let shown = came.receipts.iter().filter(|each| lines == Lines::All || !is_equal(each));
-    draw(&receipts_summary(came), shown.map(receipt_row).collect(), style)
+/// What a plan left out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LeftOut<'a> {
+    /// What was asked for by name and cannot be done.
+    pub named: &'a [Left],
+    /// How much else is left to others.
+    pub others: usize,
 }
 
-fn receipts_summary(came: &Receipts) -> String {
+/// Whether the kernel was asked to take it: what is not there, is placed by the kernel or may not be
+/// read was not.
+fn is_tried(outcome: &Outcome) -> bool {
+    !matches!(
+        outcome,
+        Outcome::Equal | Outcome::Managed | Outcome::Unsupported { .. } | Outcome::Denied { .. }
+    )
+}
+
+/// Draws what came of a plan.
+pub fn receipts(came: &Receipts, left: LeftOut<'_>, lines: Lines, style: &Style) -> String {
+    let is_equal = |receipt: &&Receipt| receipt.outcome == Outcome::Equal;
+    let shown = came.receipts.iter().filter(|each| lines == Lines::All || !is_equal(each));
+    let rows = left.named.iter().flat_map(left_rows).chain(shown.map(receipt_row));
+    draw(&receipts_summary(came, left), rows.collect(), style)
+}
+
+/// One row a device: those that are alike become one line.
+fn left_rows(left: &Left) -> Vec<Row> {
+    let row = |device: Option<&String>| Row {
+        word: "impossible",
+        role: Role::Bad,
+        setting: left.setting.clone(),
+        device: device.cloned(),
+        text: format!("{}: {}", left.wanted, left.because),
+    };
+    match left.devices.as_slice() {
+        [] => vec![row(None)],
+        devices => devices.iter().map(|device| row(Some(device))).collect(),
+    }
+}
+
+fn receipts_summary(came: &Receipts, left: LeftOut<'_>) -> String {
     let equal = came.receipts.iter().filter(|each| each.outcome == Outcome::Equal).count();
-    let written = came.receipts.len() - equal;
+    let written = came.receipts.iter().filter(|each| is_tried(&each.outcome)).count();
+    let unwritten = came.receipts.len() - equal - written;
     let so_before = match equal {
         0 => String::new(),
         many => format!("; {} so before", was(many)),
     };
     match (came.ending, came.transaction) {
-        (Ending::Done, None) if written == 0 => "Nothing to change: all is as wanted.".to_owned(),
-        (Ending::Done, None) => "Nothing was written.".to_owned(),
+        (Ending::Done, None) if written + unwritten > 0 => "Nothing was written.".to_owned(),
+        (Ending::Done, None) if !left.named.is_empty() => {
+            format!("Nothing to change, and {}.", impossible(left))
+        }
+        (Ending::Done, None) if left.others > 0 => {
+            "Nothing to change: all that nearside writes is as wanted.".to_owned()
+        }
+        (Ending::Done, None) => "Nothing to change: all is as wanted.".to_owned(),
+        (Ending::Done, Some(id)) if !left.named.is_empty() => {
+            let writes = text::count(written, "write");
+            format!("Transaction {id}: {writes} tried{so_before}; {}.", impossible(left))
+        }
         (Ending::Done, Some(id)) => {
-            format!("Transaction {id}: {} tried{so_before}.", text::count(written, "write"))
+            let refused = match unwritten {
+                0 => String::new(),
+                many => format!("; {many} cannot be written"),
+            };
+            let tried = text::count(written, "write");
+            format!("Transaction {id}: {tried} tried{refused}{so_before}.")
+        }
+        (Ending::Undone, None) if !left.named.is_empty() => {
+            format!("Nothing was written: {}.", impossible(left))
         }
         (Ending::Undone, None) => "Nothing was written: a change cannot be made.".to_owned(),
+        (Ending::Undone, Some(id)) if came.is_interrupted => {
+            format!("Transaction {id}: interrupted; all was taken back.")
+        }
         (Ending::Undone, Some(id)) => {
             format!("Transaction {id}: a change failed, and all others were taken back.")
         }
+        (Ending::Stuck, Some(id)) if came.is_interrupted => format!(
+            "Transaction {id}: interrupted, and not all could be taken back. A person must look."
+        ),
         (Ending::Stuck, id) => format!(
             "Transaction {}: a change failed, and so did taking back the others. A person must look.",
             id.unwrap_or_default()
@@ -59,18 +119,29 @@ fn receipts_summary(came: &Receipts) -> String {
     }
 }
 
+/// `1 of what was asked for is not possible here`.
+fn impossible(left: LeftOut<'_>) -> String {
+    let many = left.named.len();
+    let are = if many == 1 { "is" } else { "are" };
+    format!("{many} of what was asked for {are} not possible here")
+}
+
 fn was(many: usize) -> String {
     if many == 1 { "1 was".to_owned() } else { format!("{many} were") }
 }
 
 fn receipt_row(receipt: &Receipt) -> Row {
-    let Receipt { setting, device, before, wanted, outcome, note, path } = receipt;
-    let step = format!("{} → {wanted}", before.trim());
+    let Receipt { setting, device, before, wanted, outcome, note, path, undone } = receipt;
+    let before = before.trim();
+    let step = format!("{before} → {wanted}");
     let (word, role, text) = match outcome {
+        Outcome::Applied | Outcome::Rounded { .. } if undone.is_some() => {
+            taken_back(before, wanted, undone.as_ref())
+        }
         Outcome::Equal => ("as wanted", Role::Dim, wanted.clone()),
         Outcome::Applied => ("applied", Role::Good, step),
         Outcome::Rounded { came } => {
-            ("rounded", Role::Warn, format!("{} → {came} (asked: {wanted})", before.trim()))
+            ("rounded", Role::Warn, format!("{before} → {came} (asked: {wanted})"))
         }
         Outcome::Dropped => {
             ("dropped", Role::Bad, format!("{step}: accepted, and the old value stayed"))
@@ -97,6 +168,22 @@ fn receipt_row(receipt: &Receipt) -> Row {
     Row { word, role, setting: setting.clone(), device: device.clone(), text }
 }
 
+/// Of a value that was written and then taken back with its transaction.
+fn taken_back(before: &str, wanted: &str, undone: Option<&Undone>) -> (&'static str, Role, String) {
+    match undone {
+        Some(Undone::Failed { why }) => {
+            ("stays", Role::Bad, format!("{before} → {wanted}, and not taken back: {why}"))
+        }
+        Some(Undone::Kept { found }) => {
+            ("kept", Role::Warn, format!("somebody set {} meanwhile", found.trim()))
+        }
+        Some(Undone::Missing) => {
+            ("missing", Role::Warn, format!("the device is gone; {before} when it returns"))
+        }
+        _ => ("taken back", Role::Dim, format!("{before} → {wanted} → {before}")),
+    }
+}
+
 /// Draws what was taken back.
 pub fn reverted(all: &[Reverted], lines: Lines, style: &Style) -> String {
     let is_notable = |each: &&Reverted| {
@@ -107,12 +194,15 @@ pub fn reverted(all: &[Reverted], lines: Lines, style: &Style) -> String {
     let kept = count(|undone| matches!(undone, Undone::Kept { .. }));
     let failed = count(|undone| matches!(undone, Undone::Failed { .. }));
     let missing = count(|undone| matches!(undone, Undone::Missing));
-    let mut summary = match all.len() {
-        0 => "Nothing to take back.".to_owned(),
-        _ => format!("{} taken back, byte for byte", text::count(restored, "value")),
+    let elsewhere = count(|undone| matches!(undone, Undone::Elsewhere));
+    let mut summary = match (all.len(), restored) {
+        (0, _) => "Nothing to take back.".to_owned(),
+        (_, 0) => "No value taken back".to_owned(),
+        (_, many) => format!("{} taken back, byte for byte", text::count(many, "value")),
     };
     let more = [
         (kept, "changed by others and kept"),
+        (elsewhere, "of another network namespace and kept"),
         (missing, "waiting for a device that is gone"),
         (failed, "failed"),
     ];
@@ -140,6 +230,11 @@ fn reverted_row(each: &Reverted) -> Row {
         Undone::Missing => {
             ("missing", Role::Warn, format!("the device is gone; {before} when it returns"))
         }
+        Undone::Elsewhere => (
+            "elsewhere",
+            Role::Warn,
+            format!("set in another network namespace; {before} when reverted there"),
+        ),
         Undone::Failed { why } => {
             ("failed", Role::Bad, format!("→ {before}: {why} ({})", each.path))
         }
@@ -147,17 +242,69 @@ fn reverted_row(each: &Reverted) -> Row {
     Row { word, role, setting: each.setting.clone(), device: each.device.clone(), text }
 }
 
+/// How the changes of a journal stand.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    /// The values, each with how it stands.
+    pub values: &'a [Verified],
+    /// Transactions whose process died on the way.
+    pub cut_short: &'a [u64],
+    /// Transactions that are taken back unless they are confirmed.
+    pub waiting: &'a [Unconfirmed],
+}
+
 /// Draws how changes stand.
-pub fn verified(all: &[Verified], lines: Lines, style: &Style) -> String {
-    let off = all.iter().filter(|each| each.is_drift()).count();
-    let summary = match (all.len(), off) {
-        (0, _) => "Nothing is applied.".to_owned(),
-        (1, 0) => "The one value holds.".to_owned(),
-        (many, 0) => format!("All {many} values hold."),
-        (many, off) => format!("Of {}, {off} not as set.", text::count(many, "value")),
-    };
+pub fn verified(found: &Found<'_>, lines: Lines, style: &Style) -> String {
+    let cut_short = found.cut_short.iter();
+    let mut said: Vec<String> =
+        cut_short.map(|id| format!("Transaction {id} was cut short.")).collect();
+    let off = found.values.iter().filter(|each| each.is_drift()).count();
+    said.extend(match (found.values.len(), off) {
+        (0, _) if said.is_empty() => Some("Nothing is applied.".to_owned()),
+        (0, _) => None,
+        (1, 0) => Some("The one value holds.".to_owned()),
+        (2, 0) => Some("Both values hold.".to_owned()),
+        (many, 0) => Some(format!("All {many} values hold.")),
+        (1, _) => Some("The one value is not as set.".to_owned()),
+        (many, 1) => Some(format!("1 of {many} values is not as set.")),
+        (many, off) => Some(format!("{off} of {many} values are not as set.")),
+    });
+    let summary = said.join(" ");
     let is_notable = |each: &&Verified| lines == Lines::All || each.standing != Standing::AsSet;
-    draw(&summary, all.iter().filter(is_notable).map(verified_row).collect(), style)
+    draw(&summary, found.values.iter().filter(is_notable).map(verified_row).collect(), style)
+}
+
+/// How long a transaction waits still, as part of a sentence.
+pub fn waits(unconfirmed: &Unconfirmed) -> String {
+    match unconfirmed.left_s {
+        Some(left) => format!("waits for its confirmation, {left} s left"),
+        None => "waits for its confirmation".to_owned(),
+    }
+}
+
+/// The transactions that can be taken back, newest first.
+pub fn listed(transactions: &[Transaction], waiting: &[Unconfirmed]) -> String {
+    if transactions.is_empty() {
+        return "No changes are in the journal.\n".to_owned();
+    }
+    let state = |each: &Transaction| {
+        let left = each.entries.iter().filter(|entry| !entry.is_settled()).count();
+        let own = waiting.iter().find(|one| one.transaction == each.begin.transaction);
+        let state = match (each.is_cut_short(), own) {
+            (true, _) => ", cut short".to_owned(),
+            (false, Some(own)) => format!(", {}", waits(own)),
+            (false, None) => String::new(),
+        };
+        format!("{}{state}", text::count(left, "value"))
+    };
+    let states: Vec<String> = transactions.iter().map(state).collect();
+    let width = states.iter().map(|state| state.chars().count()).max().unwrap_or(0);
+    let line = |(each, state): (&Transaction, &String)| {
+        let begin = &each.begin;
+        let why = text::harmless(&begin.why);
+        format!("{:>4}  {}  {state:<width$}  {why}\n", begin.transaction, begin.at)
+    };
+    transactions.iter().zip(&states).rev().map(line).collect()
 }
 
 fn verified_row(each: &Verified) -> Row {
@@ -175,12 +322,20 @@ fn verified_row(each: &Verified) -> Row {
             Role::Bad,
             format!("{wanted} → {}: the device was opened or loaded again", found.trim()),
         ),
+        Standing::CpusOffline { found } => {
+            ("offline", Role::Bad, format!("{wanted} → {}: its CPUs are offline", found.trim()))
+        }
         Standing::NotYetEffective { effective } => (
             "waiting",
             Role::Dim,
             format!("{wanted}; still on {effective}, since no interrupt came"),
         ),
         Standing::Reset => ("reset", Role::Warn, format!("{wanted}: a reboot has reset it")),
+        Standing::Elsewhere => (
+            "elsewhere",
+            Role::Warn,
+            format!("{wanted}: set in another network namespace, not to be seen from here"),
+        ),
         Standing::Missing => ("missing", Role::Warn, format!("{wanted}: the device is gone")),
         Standing::Unknown { why } => ("unknown", Role::Warn, format!("{wanted}: {why}")),
     };
@@ -235,6 +390,7 @@ mod tests {
             wanted: "none".to_owned(),
             outcome,
             note: None,
+            undone: None,
         }
     }
 
@@ -251,7 +407,8 @@ mod tests {
             ending: Ending::Done,
             is_interrupted: false,
         };
-        let drawn = super::receipts(&came, Lines::Notable, &Style::default());
+        let left = LeftOut::default();
+        let drawn = super::receipts(&came, left, Lines::Notable, &Style::default());
         assert!(drawn.starts_with("Transaction 4: 4 writes tried; 1 was so before."), "{drawn}");
         assert!(drawn.contains("nvme0n1, nvme1n1, nvme2n1"), "{drawn}");
         assert!(drawn.contains("EINVAL"), "{drawn}");
@@ -278,5 +435,60 @@ mod tests {
             "1 value taken back, byte for byte; 1 changed by others and kept; 1 waiting for a";
         assert!(drawn.starts_with(first), "{drawn}");
         assert!(drawn.contains("somebody set 7 since; --force writes 60"), "{drawn}");
+    }
+
+    #[test]
+    fn a_value_that_was_taken_back_is_not_said_to_be_applied() {
+        let undone = |outcome, undone| Receipt { undone, ..receipt("sda", outcome) };
+        let came = |is_interrupted| Receipts {
+            transaction: Some(4),
+            receipts: vec![
+                undone(Outcome::Applied, Some(Undone::Restored)),
+                undone(Outcome::Dropped, Some(Undone::Nothing)),
+            ],
+            ending: Ending::Undone,
+            is_interrupted,
+        };
+        let drawn = |is_interrupted| {
+            let left = LeftOut::default();
+            super::receipts(&came(is_interrupted), left, Lines::Notable, &Style::default())
+        };
+        let failed = drawn(false);
+        assert!(failed.starts_with("Transaction 4: a change failed, and all others"), "{failed}");
+        assert!(failed.contains("taken back") && !failed.contains("applied"), "{failed}");
+        assert!(failed.contains("dropped"), "{failed}");
+        let interrupted = drawn(true);
+        let first = "Transaction 4: interrupted; all was taken back.";
+        assert!(interrupted.starts_with(first), "{interrupted}");
+        assert!(!interrupted.contains("a change failed"), "{interrupted}");
+    }
+
+    #[test]
+    fn what_was_named_and_cannot_be_is_never_as_wanted() {
+        let left = Left {
+            setting: "nic-channels".to_owned(),
+            devices: vec!["eth0".to_owned()],
+            wanted: "9".to_owned(),
+            owner: setting::Owner::Os,
+            reboot: setting::Reboot::None,
+            why: setting::LeftWhy::Prerequisite,
+            because: "eth0 has none".to_owned(),
+            by_hand: Vec::new(),
+        };
+        let came = |ending, transaction| Receipts {
+            transaction,
+            receipts: Vec::new(),
+            ending,
+            is_interrupted: false,
+        };
+        for (ending, transaction) in
+            [(Ending::Undone, None), (Ending::Done, None), (Ending::Done, Some(3))]
+        {
+            let left = LeftOut { named: std::slice::from_ref(&left), others: 1 };
+            let came = came(ending, transaction);
+            let drawn = super::receipts(&came, left, Lines::Notable, &Style::default());
+            assert!(!drawn.contains("as wanted"), "{drawn}");
+            assert!(drawn.contains("impossible  nic-channels  eth0  9: eth0 has none"), "{drawn}");
+        }
     }
 }

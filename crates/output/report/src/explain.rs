@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use catalogue::Catalogue;
 use setting::{
     Basis, Effect, Form, Goal, KernelOption, Owner, Reboot, Scope, Setting, Severity, TAGS,
-    VendorName, Wish,
+    VendorName, Wish, Write, WritePlace,
 };
 
 use crate::text::harmless;
@@ -121,6 +121,10 @@ fn values(page: &mut Page, setting: &Setting) {
         return;
     }
     page.heading("Values");
+    if setting.values.iter().all(|meaning| meaning.means.is_empty()) {
+        let values: Vec<&str> = setting.values.iter().map(|meaning| &*meaning.value).collect();
+        return page.paragraph(&values.join(", "), 2);
+    }
     let column = setting.values.iter().map(|meaning| meaning.value.len()).max().unwrap_or(0);
     for meaning in &setting.values {
         page.pair(&meaning.value, column, &meaning.means);
@@ -261,6 +265,7 @@ fn form_words(form: Form) -> &'static str {
         Form::Selected => " (the word in brackets counts)",
         Form::CpuMask => " (a mask in hexadecimal; nearside prints the list of CPUs)",
         Form::Switch => " (1 or Y is on, 0 or N is off)",
+        Form::Opposite => " (1 or Y is off, 0 or N is on)",
         Form::Text | Form::Number | Form::Numbers | Form::CpuList => "",
     }
 }
@@ -281,6 +286,9 @@ fn how_to_change(page: &mut Page, setting: &Setting) {
     page.heading("How to change it");
     let prose = format!("{}; {}.", owner_words(setting.owner), reboot_words(setting.reboot));
     page.paragraph(&prose, 2);
+    if let Some(write) = setting.write.as_ref().filter(|write| write.is_at_once()) {
+        page.line(&format!("    nearside apply --set {}={}", setting.id, taken(setting, write)));
+    }
     if let Some(line) = &setting.by_hand {
         page.line(&format!(
             "    {}",
@@ -293,6 +301,27 @@ fn how_to_change(page: &mut Page, setting: &Setting) {
     if !setting.conflicts.is_empty() {
         page.paragraph(&format!("Fights with: {}.", listed(&setting.conflicts, "and")), 2);
     }
+}
+
+/// What `--set` takes: `on|off@DEVICE` where there is one for each device.
+fn taken(setting: &Setting, write: &Write) -> String {
+    let words: Vec<&str> = match write.place {
+        Some(WritePlace::Interrupt) => vec!["near", "whole-node", "node:N", "cpus:LIST"],
+        Some(WritePlace::IdleLatency) => vec!["MICROSECONDS"],
+        _ if !write.values.is_empty() => write.values.keys().map(String::as_str).collect(),
+        _ => match setting.observe.form {
+            Form::Number => vec!["N"],
+            Form::Numbers => vec!["'N N ...'"],
+            Form::CpuList | Form::CpuMask => vec!["LIST"],
+            Form::Switch | Form::Opposite => vec!["on", "off"],
+            Form::Text | Form::Selected => {
+                setting.values.iter().map(|value| value.value.as_str()).collect()
+            }
+        },
+    };
+    let value = if words.is_empty() { "VALUE".to_owned() } else { words.join("|") };
+    let device = if setting.scope == Scope::Machine { "" } else { "[@DEVICE]" };
+    format!("{value}{device}")
 }
 
 fn owner_words(owner: Owner) -> &'static str {
@@ -374,7 +403,10 @@ mod tests {
                 let command =
                     setting.by_hand.as_ref().map(|line| line.replace("{device}", "DEVICE"));
                 let is_command = |line: &str| {
-                    command.as_ref().is_some_and(|c| line.trim() == c.replace("{value}", "VALUE"))
+                    line.trim().starts_with("nearside apply --set ")
+                        || command
+                            .as_ref()
+                            .is_some_and(|c| line.trim() == c.replace("{value}", "VALUE"))
                 };
                 let title = format!("{}: {}", setting.id, setting.title);
                 if let Some(wide) = wide {

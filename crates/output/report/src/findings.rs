@@ -24,6 +24,9 @@ pub struct Found<'a> {
     pub observations: &'a [Observation],
     /// What could not be read.
     pub unknown: &'a [Trouble],
+    /// What names the machine on a command line (`--from FILE`), where it is not the one that runs
+    /// this; empty where it is.
+    pub named: &'a str,
 }
 
 impl Found<'_> {
@@ -52,6 +55,9 @@ const LABEL: usize = 10;
 /// Of a file's text this much shows what it says; the rest is in the JSON document.
 const LONGEST_CONTENT: usize = 100;
 
+/// Devices that a command names.
+const MOST_NAMED: usize = 4;
+
 /// Things unseen for one reason that the brief form names.
 const BRIEF_UNSEEN: usize = 6;
 
@@ -63,8 +69,8 @@ pub fn draw(found: &Found<'_>, detail: Detail, style: &Style) -> String {
         lines.push(Line::default());
         lines.extend(heading(rank + 1, finding, columns));
         lines.extend(match detail {
-            Detail::Brief => brief(finding, columns),
-            Detail::Full => full(finding, columns),
+            Detail::Brief => brief(found, finding, columns),
+            Detail::Full => full(found, finding, columns),
         });
     }
     let unseen = unseen(found, detail, columns);
@@ -132,27 +138,60 @@ fn heading(rank: usize, finding: &Finding, columns: usize) -> Vec<Line> {
         .collect()
 }
 
-fn brief(finding: &Finding, columns: usize) -> Vec<Line> {
+fn brief(found: &Found<'_>, finding: &Finding, columns: usize) -> Vec<Line> {
     let mut lines = labelled("effect", &effect(&finding.effect), columns);
-    if let Some(change) = finding.change.as_ref().filter(|_| finding.severity > Severity::Note) {
-        lines.extend(labelled("change", &step(finding, change), columns));
-        lines.extend(by_hand(&change.by_hand, 2, columns));
+    if finding.severity == Severity::Note {
+        return lines;
+    }
+    let Some(change) = &finding.change else {
+        lines.extend(labelled("change", owner(finding.owner), columns));
+        return lines;
+    };
+    lines.extend(labelled("change", &step(finding, change), columns));
+    match command(found, finding, change) {
+        Some(command) => lines.extend(commands("command", &[command], 1, columns)),
+        None => lines.extend(commands("by hand", &change.by_hand, 2, columns)),
     }
     lines
+}
+
+/// What carries the change out; of a machine that does not run here, what shows it.
+fn command(found: &Found<'_>, finding: &Finding, change: &Change) -> Option<String> {
+    if !change.at_once {
+        return None;
+    }
+    let verb = if found.named.is_empty() { "apply" } else { "plan" };
+    let goal = match found.goal {
+        Goal::Throughput => String::new(),
+        goal => format!(" --goal {}", words::goal(goal)),
+    };
+    // `cpu 3` and `node 1` are no names of devices, and a long list is all that there are.
+    let is_named = |name: &String| !name.contains(' ') && text::harmless(name) == *name;
+    let few = (1..=MOST_NAMED).contains(&finding.devices.len());
+    let device = match few && finding.devices.iter().all(is_named) {
+        true => format!(" --device {}", finding.devices.join(",")),
+        false => String::new(),
+    };
+    let named = if found.named.is_empty() { String::new() } else { format!(" {}", found.named) };
+    Some(format!("nearside {verb} --only {}{device}{goal}{named}", finding.id))
 }
 
 /// `powersave → performance; takes effect at once`: the two values only where the title does not
 /// have them already.
 fn step(finding: &Finding, change: &Change) -> String {
-    let when = reboot(change.reboot);
+    let when = match (change.at_once, change.reboot) {
+        (true, when) => reboot(when).to_owned(),
+        (false, Reboot::Manual) => owner(finding.owner).to_owned(),
+        (false, when) => format!("{}; {}", owner(finding.owner), reboot(when)),
+    };
     let has = |value: &String| !value.is_empty() && finding.title.contains(value.as_str());
     if has(&change.from) && has(&change.to) {
-        return when.to_owned();
+        return when;
     }
     format!("{} → {}; {when}", change.from, change.to)
 }
 
-fn full(finding: &Finding, columns: usize) -> Vec<Line> {
+fn full(found: &Found<'_>, finding: &Finding, columns: usize) -> Vec<Line> {
     let mut lines = labelled("why", &finding.because, columns);
     lines.extend(labelled("is", &finding.observed, columns));
     lines.extend(labelled("wanted", &finding.wanted, columns));
@@ -162,7 +201,9 @@ fn full(finding: &Finding, columns: usize) -> Vec<Line> {
         // Both values stand two lines above.
         let who = format!("{}; {}", owner(finding.owner), reboot(change.reboot));
         lines.extend(labelled("change", &who, columns));
-        lines.extend(by_hand(&change.by_hand, usize::MAX, columns));
+        let command = command(found, finding, change);
+        lines.extend(commands("command", command.as_slice(), 1, columns));
+        lines.extend(commands("by hand", &change.by_hand, usize::MAX, columns));
     } else {
         lines.extend(labelled("change", owner(finding.owner), columns));
     }
@@ -210,10 +251,10 @@ fn labelled_in(role: Role, label: &str, text: &str, columns: usize) -> Vec<Line>
 }
 
 /// Lines to type, never wrapped: a broken command is no command.
-fn by_hand(commands: &[String], most: usize, columns: usize) -> Vec<Line> {
+fn commands(label: &str, commands: &[String], most: usize, columns: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for (number, command) in commands.iter().take(most).enumerate() {
-        let label = if number == 0 { "by hand" } else { "" };
+        let label = if number == 0 { label } else { "" };
         let label = text::pad(&format!("{}{label}", " ".repeat(INDENT)), INDENT + LABEL);
         lines.push(Line::of(Role::Dim, label).and(Role::Good, command).whole());
     }
@@ -245,7 +286,7 @@ fn owner(owner: Owner) -> &'static str {
         Owner::Os => "in the operating system",
         Owner::Bios => "in the firmware",
         Owner::Device => "at the device or its driver",
-        Owner::Person => "slots, cables, modules",
+        Owner::Person => "by a person: slots, cables, modules",
     }
 }
 

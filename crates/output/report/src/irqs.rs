@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use machine::{Channels, Fact, Irq, Machine, Managed, Nic, Rings, Why};
+use machine::{Channels, Fact, Irq, Machine, Managed, Nic, ReceiveSpread, Rings, Why};
 use units::{CpuSet, NodeId, PciAddress};
 
 use crate::error::UnknownDevice;
@@ -268,6 +268,9 @@ fn sizes(nic: &Nic, columns: usize) -> Vec<Line> {
     lines.extend(field("channels", &told(channels), LABEL, columns));
     lines.extend(field("rings", &told(rings), LABEL, columns));
     lines.extend(field("RSS", &hashing(nic), LABEL, columns));
+    if let Ok(table) = &nic.receive_spread {
+        lines.extend(field("RSS table", &spread(nic, table), LABEL, columns));
+    }
     lines
 }
 
@@ -295,6 +298,29 @@ fn hashing(nic: &Nic) -> String {
         Some((false, false)) => format!("receive hashing off, {queues}"),
         None => "the driver does not tell".to_owned(),
     }
+}
+
+/// Which queues the hardware spreads packets over: `128 entries, even over queues 0-7`, or each
+/// stretch of queues with its share.
+fn spread(nic: &Nic, spread: &ReceiveSpread) -> String {
+    let entries = format!("{} entries", spread.table.len());
+    let count = spread.queues.map_or(nic.rx_queues.len(), |queues| queues as usize);
+    let shares: Vec<(u32, usize)> = spread.shares().into_iter().collect();
+    let idle = match count.saturating_sub(shares.len()) {
+        0 => String::new(),
+        idle => format!("; {idle} of {} get none", text::count(count, "queue")),
+    };
+    if let Some(even) = spread.even_over() {
+        return format!("{entries}, even over queues {}{idle}", range(0, even.saturating_sub(1)));
+    }
+    let run = |run: &[(u32, usize)]| {
+        let ((first, share), (last, _)) = (run.first()?, run.last()?);
+        Some(format!("{share} for queue {}", range(*first, *last)))
+    };
+    let follows =
+        |a: &(u32, usize), b: &(u32, usize)| a.1 == b.1 && a.0.checked_add(1) == Some(b.0);
+    let runs: Vec<String> = shares.chunk_by(follows).filter_map(run).collect();
+    format!("{entries}: {}{idle}", runs.join(", "))
 }
 
 /// RPS and XPS of a NIC, queues that agree as one line.
@@ -336,5 +362,29 @@ fn steered(cpus: &Fact<CpuSet>) -> String {
         Ok(cpus) if cpus.is_empty() => "off".to_owned(),
         Ok(cpus) => cpus.to_string(),
         Err(why) => words::why(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use support::made;
+
+    #[test]
+    fn a_table_is_told_by_the_shares_of_its_queues() {
+        let nic = made::nic("eth0", machine::NicKind::Physical);
+        let told = |queues: u32, table: &[u32]| {
+            spread(&nic, &ReceiveSpread { queues: Some(queues), table: table.to_vec() })
+        };
+        assert_eq!(told(4, &[0, 1, 2, 3, 0, 1, 2, 3]), "8 entries, even over queues 0-3");
+        assert_eq!(
+            told(4, &[0, 1, 0, 1]),
+            "4 entries, even over queues 0-1; 2 of 4 queues get none"
+        );
+        assert_eq!(told(3, &[0, 0, 0, 1, 2]), "5 entries: 3 for queue 0, 1 for queue 1-2");
+        assert_eq!(
+            told(4, &[1, 1, 3, 3]),
+            "4 entries: 2 for queue 1, 2 for queue 3; 2 of 4 queues get none"
+        );
     }
 }

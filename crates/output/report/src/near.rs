@@ -50,7 +50,10 @@ fn title(machine: &Machine, near: &Near) -> Line {
 
 fn node_text(near: &Near) -> String {
     let Some(node) = near.node else {
-        return "unknown: neither the firmware nor the bridges above tell it".to_owned();
+        return match near.function {
+            Some(_) => "unknown: neither the firmware nor the bridges above tell it".to_owned(),
+            None => "none: no hardware is below it".to_owned(),
+        };
     };
     let from = match near.node_from {
         NodeFrom::Own => "as the firmware says for the device itself",
@@ -70,19 +73,18 @@ fn cpus(machine: &Machine, near: &Near, columns: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     if near.usable.is_empty() {
         let reason = match near.node {
-            None => "unknown, since the node is",
+            None => "none to prefer, since its node is not known",
             Some(_) if near.cpus.is_empty() => "none: this node has no CPUs",
             Some(_) => "none: all CPUs of the node are offline, isolated or not allowed here",
         };
         return field_in(Role::Warn, "CPUs", reason, LABEL, columns);
     }
     let cores = text::count(near.cores.len(), "core");
-    lines.extend(field(
-        "CPUs",
-        &format!("{first}   one thread of each of {cores}"),
-        LABEL,
-        columns,
-    ));
+    let each = match rest.is_empty() && near.cores.iter().all(|core| core.len() == 1) {
+        true => cores,
+        false => format!("one thread of each of {cores}"),
+    };
+    lines.extend(field("CPUs", &format!("{first}   {each}"), LABEL, columns));
     if !rest.is_empty() {
         let text = format!("{rest}   their siblings, once those are busy");
         lines.extend(field("", &text, LABEL, columns));
@@ -149,9 +151,10 @@ fn by_hand(machine: &Machine, near: &Near) -> Vec<Line> {
         _ => None,
     };
     let taskset = format!("taskset --cpu-list {} COMMAND", near.usable);
+    let exec = format!("nearside exec --near {} -- COMMAND", near.device);
     let mut lines = Vec::new();
-    for (number, command) in numactl.into_iter().chain([taskset]).enumerate() {
-        let label = if number == 0 { "by hand" } else { "or" };
+    for (number, command) in [exec].into_iter().chain(numactl).chain([taskset]).enumerate() {
+        let label = ["command", "by hand", "or"].get(number).unwrap_or(&"");
         let label = Line::of(Role::Dim, text::pad(label, LABEL));
         lines.push(label.and(Role::Strong, command).whole());
     }

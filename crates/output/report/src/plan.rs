@@ -2,7 +2,7 @@
 //! A plan for a terminal: what is changed in which order, from what to what, why, at what cost;
 //! then what is left, to whom, and why.
 
-use machine::{Fact, Why};
+use machine::Why;
 use setting::{Device, Ethtool, Left, LeftWhy, Owner, Place, Plan, Planned, Reboot};
 
 use crate::findings::Detail;
@@ -30,8 +30,8 @@ struct Group<'a> {
 /// Draws a plan.
 pub fn draw(plan: &Plan, detail: Detail, style: &Style) -> String {
     let columns = style.columns();
-    let mut lines = paragraph(Role::Strong, &summary(plan), 0, columns);
     let groups = groups(&plan.changes);
+    let mut lines = paragraph(Role::Strong, &summary(plan, groups.len()), 0, columns);
     for (number, group) in groups.iter().enumerate() {
         lines.push(Line::default());
         lines.extend(heading(number + 1, group, columns));
@@ -48,8 +48,8 @@ pub fn draw(plan: &Plan, detail: Detail, style: &Style) -> String {
     paint(&lines, style)
 }
 
-/// `12 changes for the goal latency, in this order; 3 left; 57 values are as wanted.`
-fn summary(plan: &Plan) -> String {
+/// `12 changes in 4 steps for the goal latency, in this order; 3 left; 57 values are as wanted.`
+fn summary(plan: &Plan, steps: usize) -> String {
     let purpose = match plan.goal {
         Some(goal) => format!(" for the goal {}", words::goal(goal)),
         None => String::new(),
@@ -66,7 +66,14 @@ fn summary(plan: &Plan) -> String {
     };
     match plan.changes.len() {
         0 => format!("Nothing to change{purpose}{left}{equal}."),
-        many => format!("{}{purpose}, in this order{left}{equal}.", text::count(many, "change")),
+        1 => format!("1 change{purpose}{left}{equal}."),
+        many if many == steps => {
+            format!("{many} changes{purpose}, in this order{left}{equal}.")
+        }
+        many => {
+            let steps = text::count(steps, "step");
+            format!("{many} changes in {steps}{purpose}, in this order{left}{equal}.")
+        }
     }
 }
 
@@ -141,7 +148,7 @@ fn body(group: &Group<'_>, detail: Detail, columns: usize) -> Vec<Line> {
     if detail == Detail::Full {
         for (at, planned) in group.all.iter().enumerate() {
             let label = if at == 0 { "places" } else { "" };
-            let text = format!("{}: {} → {}", place(planned), from(&planned.from), to(planned));
+            let text = format!("{}: {} → {}", place(planned), from(planned), to(planned));
             lines.extend(labelled(Role::Dim, label, &text, columns));
         }
     }
@@ -169,16 +176,20 @@ fn step(group: &Group<'_>, detail: Detail) -> String {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("{}{more}", distinct.join("; "))
     };
-    let from = shown(group.all.iter().map(|one| from(&one.from)).collect());
+    let from = shown(group.all.iter().map(|one| from(one)).collect());
     let to = shown(group.all.iter().map(|one| to(one)).collect());
     format!("{} → {}{places}", text::cut(&from, 200), text::cut(&to, 400))
 }
 
-fn from(value: &Fact<String>) -> String {
-    match value {
+fn from(planned: &Planned) -> String {
+    match &planned.from {
         Ok(value) if value.is_empty() => "none".to_owned(),
         Ok(value) => short(value),
+        // The bound is the least of all that hold the file open, and no file tells it.
+        Err(_) if planned.place == Place::IdleLatency => "as it is".to_owned(),
         Err(Why::Absent) => "unknown".to_owned(),
+        // Several files in one, and no two of them alike.
+        Err(Why::Unparsed(text)) => text::harmless(text),
         Err(why) => format!("unknown ({})", words::why(why)),
     }
 }
@@ -186,12 +197,22 @@ fn from(value: &Fact<String>) -> String {
 fn to(planned: &Planned) -> String {
     match (&planned.place, planned.to.as_str()) {
         (_, "") => "none".to_owned(),
-        (Place::BannedInterrupts, list) => {
-            let count = list.split_whitespace().count();
-            format!("irqbalance leaves {} alone", text::count(count, "interrupt"))
-        }
+        (Place::BannedInterrupts, list) => left_alone(list),
         (Place::IdleLatency, us) => format!("at most {us} us to wake"),
         (_, value) => short(value),
+    }
+}
+
+/// Interrupts by number are counted; functions stand for the queues that they will have.
+fn left_alone(list: &str) -> String {
+    let (functions, numbers): (Vec<&str>, Vec<&str>) =
+        list.split_whitespace().partition(|word| word.contains(':'));
+    let counted = text::count(numbers.len(), "interrupt");
+    let queues = format!("the queues of {}", functions.join(" and "));
+    match (numbers.is_empty(), functions.is_empty()) {
+        (true, false) => format!("irqbalance leaves {queues} alone"),
+        (false, false) => format!("irqbalance leaves {counted} and {queues} alone"),
+        _ => format!("irqbalance leaves {counted} alone"),
     }
 }
 

@@ -36,25 +36,13 @@ const HEIGHT: usize = 23;
 
 /// Draws the first screen.
 pub fn draw(machine: &Machine, found: &Found<'_>, standing: Standing, style: &Style) -> String {
-    draw_of(machine, found, standing, "", style)
-}
-
-/// Draws the first screen of a machine that had to be named: `again` is what names it, as typed
-/// (`--from FILE`), so that the commands to run next are about the same machine.
-pub fn draw_of(
-    machine: &Machine,
-    found: &Found<'_>,
-    standing: Standing,
-    again: &str,
-    style: &Style,
-) -> String {
     let columns = style.columns();
     let mut lines = topology::title(machine, columns);
     lines.push(Line::plain(topology::counts(machine)).cut(columns));
     let boxes = boxes(machine, columns);
     lines.extend(boxes);
     let mut below = unseen(machine, standing, columns);
-    below.extend(next(machine, found, standing, again, columns));
+    below.extend(next(machine, found, standing, columns));
     let room = HEIGHT.saturating_sub(lines.len() + below.len() + 1);
     lines.extend(findings(found, (room / SHOWN).clamp(1, 2), columns));
     lines.extend(below);
@@ -406,25 +394,20 @@ fn unseen(machine: &Machine, standing: Standing, columns: usize) -> Vec<Line> {
 
 /// Commands to type, never cut: half a command is none. What they do stands beside them where there
 /// is room.
-fn next(
-    machine: &Machine,
-    found: &Found<'_>,
-    standing: Standing,
-    again: &str,
-    columns: usize,
-) -> Vec<Line> {
+fn next(machine: &Machine, found: &Found<'_>, standing: Standing, columns: usize) -> Vec<Line> {
     let denied = machine.unknown.iter().any(|trouble| trouble.why == Why::Denied);
-    let of = |verb: &str| format!("nearside {verb} {again}").trim_end().to_owned();
+    let of = |verb: &str| format!("nearside {verb} {}", found.named).trim_end().to_owned();
     let mut commands: Vec<(String, &str)> = Vec::new();
     if standing == Standing::User && denied {
         commands.push(("sudo nearside".to_owned(), "to see what needs root"));
     }
-    commands.push(match found.findings.is_empty() {
-        false => (of("audit"), "every finding, with evidence"),
-        true => (of("audit"), "what was looked at"),
-    });
-    if let Some(first) = costly(found).next() {
-        commands.push((format!("nearside explain {}", first.id), "the costliest, explained"));
+    let changes = |finding: &&Finding| finding.change.as_ref().is_some_and(|change| change.at_once);
+    match found.findings.is_empty() {
+        false => commands.push((of("audit"), "every finding: why, and what to do")),
+        true => commands.push((of("audit"), "what could not be seen")),
+    }
+    if found.findings.iter().any(|finding| changes(&finding)) {
+        commands.push((of("plan"), "what nearside would change, in order"));
     }
     commands.push((of("topology"), "every device on its node"));
     commands.truncate(SHOWN);

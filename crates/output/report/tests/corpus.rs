@@ -52,6 +52,7 @@ fn drawings(machine: &Machine, style: &Style) -> Vec<String> {
         findings: &[],
         observations: &[],
         unknown: &machine.unknown,
+        named: "--from corpus",
     };
     let mut texts = vec![
         topology::draw(machine, style),

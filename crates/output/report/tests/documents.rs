@@ -100,7 +100,7 @@ fn audit_1_has_its_fields() {
         ),
         ("/findings/0/evidence/0", "path content means"),
         ("/findings/0/effect", "text source measured"),
-        ("/findings/0/change", "from to reboot"),
+        ("/findings/0/change", "from to reboot at_once"),
     ];
     for (place, fields) in expected {
         let value = document.pointer(place).unwrap_or_else(|| panic!("no {place}"));

@@ -56,7 +56,7 @@ fn the_topology_document_of_a_guest() {
 }
 
 fn found(findings: &[setting::Finding]) -> Found<'_> {
-    Found { goal: setting::Goal::Throughput, findings, observations: &[], unknown: &[] }
+    Found { goal: setting::Goal::Throughput, findings, observations: &[], unknown: &[], named: "" }
 }
 
 #[test]

@@ -84,6 +84,7 @@ proptest! {
             findings: &all,
             observations: &[],
             unknown: &machine.unknown,
+            named: "",
         };
         let first = machine.drives.first().map_or("", |drive| drive.name.as_str());
         let nic = machine.nics.first().map_or("", |nic| nic.name.as_str());

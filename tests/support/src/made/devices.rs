@@ -149,6 +149,7 @@ pub fn nic(name: &str, kind: NicKind) -> Nic {
         coalescing: Err(Why::NotSupported),
         pause: Ok(Pause { receive: true, transmit: true }),
         features: Ok(Vec::new()),
+        receive_spread: Err(Why::Absent),
         port: None,
         in_use: true,
     }

@@ -53,6 +53,11 @@ pub(super) fn read<'a>(
             .collect();
         drives.push(drive(root, head, disks, &paths, functions));
     }
+    // A namespace stays a drive where nothing above it can be read.
+    let unreached = disks.iter().filter(|disk| {
+        head_of(&disk.name).as_ref() == Some(&disk.name) && !reached.contains_key(&disk.name)
+    });
+    drives.extend(unreached.map(|disk| disk.drive(DriveKind::Nvme)));
     let owns_namespace = |seen: &Seen<'_>| seen.files.iter().any(|name| head_of(name).is_some());
     let lonely = controllers.iter().filter(|seen| !owns_namespace(seen) && is_drive(seen));
     drives.extend(lonely.map(|seen| without_namespace(seen, functions)));
@@ -76,28 +81,32 @@ pub(super) fn is_namespace(name: &str) -> bool {
     head_of(name).is_some()
 }
 
-/// Controllers of `/sys/class/nvme`; where a tree lacks it, those above the namespaces.
+/// Controllers of `/sys/class/nvme`; where a tree lacks one there, or its link leads nowhere, the one
+/// above a namespace.
 fn controllers<'a>(
     root: &'a dyn Root,
     disks: &[Disk<'a>],
     functions: &Functions<'_>,
 ) -> Vec<Seen<'a>> {
-    let mut places: BTreeMap<String, String> = BTreeMap::new();
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for name in root.list(CLASS).unwrap_or_default() {
         let entry = format!("{CLASS}/{name}");
         let path = root.link(&entry).map_or(entry, |target| follow(CLASS, &target));
-        places.insert(name, path);
+        places.entry(name).or_default().push(path);
     }
     for disk in disks.iter().filter(|disk| !disk.is_virtual()) {
         let path = disk.device().path().to_owned();
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
         if name.strip_prefix("nvme").is_some_and(is_number) {
-            places.entry(name).or_insert(path);
+            places.entry(name).or_default().push(path);
         }
     }
-    let seen = places.into_iter().filter_map(|(name, path)| {
-        let dir = Dir::new(root, path);
-        let files = Files::of(&dir).ok()?;
+    let seen = places.into_iter().filter_map(|(name, paths)| {
+        let readable = paths.into_iter().find_map(|path| {
+            let dir = Dir::new(root, path);
+            Files::of(&dir).ok().map(|files| (dir, files))
+        });
+        let (dir, files) = readable?;
         let controller = controller(&name, &dir, &files, functions);
         Some(Seen { dir, files, controller })
     });

@@ -2,7 +2,7 @@
 //! Network devices: the card behind them, their state, what is stacked on them.
 //!
 //! Everything comes from `/sys/class/net`, but for what the kernel tells by ethtool only (channels,
-//! rings, coalescing, pause, features): those are questions to the root, asked of devices with
+//! rings, coalescing, pause, features, RSS): those are questions to the root, asked of devices with
 //! hardware below them, and absent on a tree that was copied without answers.
 
 mod answer;
@@ -91,6 +91,7 @@ fn device(root: &dyn Root, name: &str, path: &str, functions: &[Function], vlans
             .json(&Question::Pause(name.to_owned()))
             .map(|(receive, transmit)| Pause { receive, transmit }),
         features: ask.json(&Question::Features(name.to_owned())),
+        receive_spread: ask.json(&Question::ReceiveSpread(name.to_owned())),
         port: port(&dir),
         in_use: false,
     }

@@ -15,6 +15,7 @@ fn setting(scope: Scope, form: Form, file: &str) -> Setting {
         what: String::new(),
         observe: Observe { file: Some(file.to_owned()), form, ..Observe::default() },
         values: Vec::new(),
+        range: None,
         wanted: Wanted::default(),
         kept: Wanted::default(),
         applies: Applies::default(),

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use machine::{Channels, Coalescing, Fact, Feature, Rings, Why};
+use machine::{Channels, Coalescing, Fact, Feature, ReceiveSpread, Rings, Why};
 use rustix::io::Errno;
 use rustix::net::netlink::GENERIC;
 
@@ -26,6 +26,8 @@ const RINGS_GET: u8 = 15;
 const CHANNELS_GET: u8 = 17;
 const COALESCE_GET: u8 = 19;
 const PAUSE_GET: u8 = 21;
+/// Since Linux 6.2.
+const RSS_GET: u8 = 38;
 
 /// `ETHTOOL_A_HEADER_DEV_NAME` in the header, attribute 1 of every message.
 const HEADER: u16 = 1;
@@ -52,6 +54,15 @@ pub(super) fn pause(name: &str) -> Fact<(bool, bool)> {
 
 pub(super) fn features(name: &str) -> Fact<Vec<Feature>> {
     either(name, FEATURES_GET, parse_features, ioctl::features)
+}
+
+/// The table comes by netlink, how many queues there are by ioctl only.
+pub(super) fn receive_spread(name: &str) -> Fact<ReceiveSpread> {
+    let table = either(name, RSS_GET, parse_spread, ioctl::receive_spread)?;
+    if table.is_empty() {
+        return Err(Why::NotSupported);
+    }
+    Ok(ReceiveSpread { queues: ioctl::receive_queues(name).ok(), table })
 }
 
 /// Asks netlink, then the ioctl. A kernel without the message answers EOPNOTSUPP as well as a
@@ -113,7 +124,7 @@ fn pair(attributes: Attributes<'_>, now: u16, most: u16) -> Option<(u32, u32)> {
 /// Attributes through the parser of every message.
 pub(super) fn parse_all(attributes: Attributes<'_>) {
     let _ = (parse_channels(attributes), parse_rings(attributes), parse_coalescing(attributes));
-    let _ = (parse_pause(attributes), parse_features(attributes));
+    let _ = (parse_pause(attributes), parse_features(attributes), parse_spread(attributes));
 }
 
 /// `ETHTOOL_A_CHANNELS_*`: 2 to 5 at most, 6 to 9 now.
@@ -151,6 +162,13 @@ fn parse_coalescing(attributes: Attributes<'_>) -> Option<Coalescing> {
 /// `ETHTOOL_A_PAUSE_RX` and `_TX`.
 fn parse_pause(attributes: Attributes<'_>) -> Option<(bool, bool)> {
     Some((number(attributes, 3)? != 0, number(attributes, 4)? != 0))
+}
+
+/// `ETHTOOL_A_RSS_INDIR`: words of 32 bits; a device without such a table has none.
+fn parse_spread(attributes: Attributes<'_>) -> Option<Vec<u32>> {
+    let Some(table) = attributes.find(4) else { return Some(Vec::new()) };
+    let words = table.payload.chunks(4).map(|word| Some(u32::from_ne_bytes(word.try_into().ok()?)));
+    words.collect()
 }
 
 /// `ETHTOOL_A_FEATURES_*`: 2 what hardware can change (with all names), 3 wanted, 4 active, 5 what
@@ -228,6 +246,19 @@ mod tests {
         assert_eq!(parse_pause(Attributes(&bytes)), Some((true, false)));
     }
 
+    #[test]
+    fn a_table_is_words() {
+        let mut bytes = Vec::new();
+        assert_eq!(parse_spread(Attributes(&bytes)), Some(Vec::new()));
+        let table: Vec<u8> =
+            [0_u32, 1, 0, 3].iter().flat_map(|queue| queue.to_ne_bytes()).collect();
+        put(&mut bytes, 4, &table);
+        assert_eq!(parse_spread(Attributes(&bytes)), Some(vec![0, 1, 0, 3]));
+        let mut odd = Vec::new();
+        put(&mut odd, 4, &table[..7]);
+        assert_eq!(parse_spread(Attributes(&odd)), None);
+    }
+
     fn bit(index: u32, name: &str, has_value: Option<()>) -> Vec<u8> {
         let mut inner = Vec::new();
         put(&mut inner, 1, &index.to_ne_bytes());
@@ -273,7 +304,7 @@ mod tests {
             let _ = parse_channels(Attributes(&bytes));
             let _ = parse_coalescing(Attributes(&bytes));
             let _ = parse_pause(Attributes(&bytes));
-            let _ = parse_features(Attributes(&bytes));
+            let _ = (parse_features(Attributes(&bytes)), parse_spread(Attributes(&bytes)));
         }
     }
 }

@@ -26,6 +26,8 @@ const STRINGS: u32 = 0x1b;
 const SET_SIZE: (u32, usize) = (0x37, 5);
 const FEATURES: u32 = 0x3a;
 const CHANNELS: (u32, usize) = (0x3c, 9);
+/// `ETHTOOL_GRXRINGS` and the words of `struct ethtool_rxnfc`.
+const QUEUES: (u32, usize) = (0x2d, 48);
 /// `ETHTOOL_GRXFHINDIR` and `ETHTOOL_SRXFHINDIR`.
 const SPREAD: u32 = 0x38;
 const SET_SPREAD: u32 = 0x39;
@@ -99,8 +101,16 @@ pub(super) fn pause(name: &str) -> Fact<(bool, bool)> {
     Ok((on(2), on(3)))
 }
 
-/// Names and bits of features are two questions; the names come first.
+/// The features that have names.
 pub(super) fn features(name: &str) -> Fact<Vec<Feature>> {
+    let mut all = features_by_bit(name)?;
+    all.retain(|feature| !feature.name.is_empty());
+    Ok(all)
+}
+
+/// Names and bits of features are two questions; the names come first. Each stands at its bit; bits
+/// without a meaning have no name.
+pub(super) fn features_by_bit(name: &str) -> Fact<Vec<Feature>> {
     let socket = socket()?;
     let name = interface(name)?;
     let mut size = [SET_SIZE.0, 0, 1 << FEATURE_NAMES, 0, 0];
@@ -134,7 +144,7 @@ fn join_features(count: usize, names: &[u32], bits: &[u32]) -> Vec<Feature> {
             fixed: !bit(index, 0) || bit(index, 3),
         }
     };
-    (0..count).map(feature).filter(|feature| !feature.name.is_empty()).collect()
+    (0..count).map(feature).collect()
 }
 
 /// The table that maps a packet's hash to its receive queue: asked for its size, then whole.
@@ -149,10 +159,20 @@ pub(super) fn receive_spread(name: &str) -> Fact<Vec<u32>> {
     Ok(words.split_off(2))
 }
 
-/// Sets that table. An empty one would mean the driver's own choice, and is refused.
+/// The receive queues that it may name.
+pub(super) fn receive_queues(name: &str) -> Fact<u32> {
+    let words = ask(name, QUEUES)?;
+    // `data` has 64 bits and is the second half of 16 bytes.
+    let bytes: Vec<u8> = words.iter().skip(2).take(2).flat_map(|word| word.to_ne_bytes()).collect();
+    let number = <[u8; 8]>::try_from(bytes).ok().map(u64::from_ne_bytes);
+    number.and_then(|number| u32::try_from(number).ok()).ok_or(Why::NotSupported)
+}
+
+/// Sets that table. An empty one makes the kernel's own again, which follows the channels
+/// (`ethtool_set_rxfh_indir`, net/ethtool/ioctl.c, clears `IFF_RXFH_CONFIGURED`).
 pub(super) fn set_receive_spread(name: &str, queues: &[u32]) -> Result<(), Errno> {
-    let size = u32::try_from(queues.len()).unwrap_or(0);
-    if size == 0 || queues.len() > MAX_SPREAD {
+    let size = u32::try_from(queues.len()).map_err(|_| Errno::INVAL)?;
+    if queues.len() > MAX_SPREAD {
         return Err(Errno::INVAL);
     }
     let mut words = vec![SET_SPREAD, size];
@@ -183,6 +203,26 @@ fn ask(name: &str, (command, words): (u32, usize)) -> Fact<Vec<u32>> {
     Ok(buffer)
 }
 
+/// Commands that read and set values, and the words of their structures.
+const EXCHANGED: [(u32, usize); 8] =
+    [(0x3c, 9), (0x3d, 9), (0x10, 9), (0x11, 9), (0x0e, 23), (0x0f, 23), (0x12, 4), (0x13, 4)];
+/// `ETHTOOL_SFEATURES`: the number of blocks, and two words for each.
+pub(super) const SET_FEATURES: u32 = 0x3b;
+
+/// Sends words whose first is a command that sets or reads values, and that are all of its structure.
+pub(super) fn exchange(name: &str, words: &mut [u32]) -> Result<(), Errno> {
+    let is_whole = match *words {
+        [SET_FEATURES, blocks, ref rest @ ..] => rest.len() / 2 == blocks as usize,
+        [command, ..] => EXCHANGED.contains(&(command, words.len())),
+        [] => false,
+    };
+    if !is_whole {
+        return Err(Errno::INVAL);
+    }
+    let name = interface(name).map_err(|_| Errno::NODEV)?;
+    call(&socket().map_err(|_| Errno::NETDOWN)?, name, words)
+}
+
 /// One call. `words` holds the command and has room for the kernel's whole answer to it.
 fn call(socket: &OwnedFd, name: &str, words: &mut [u32]) -> Result<(), Errno> {
     let mut request = Request { name: [0; 16], data: words.as_mut_ptr().cast(), rest: [0; 16] };
@@ -193,8 +233,11 @@ fn call(socket: &OwnedFd, name: &str, words: &mut [u32]) -> Result<(), Errno> {
     // depends on the command in its first word: the fixed sizes above are those of its structures;
     // for the names of features it writes 3 words and 8 for each of `NETDEV_FEATURE_COUNT`, which
     // was checked to be at most `MAX_FEATURES`; for their bits no more blocks than the second word
-    // says; for the spread of receive queues no more entries than the second word says
-    // (`ethtool_get_rxfh_indir` refuses a size below the device's), and setting it reads as many.
+    // says; for the number of receive queues the whole of `struct ethtool_rxnfc`, 192 bytes, which is
+    // read and written; for the spread of receive queues no more entries than the second word says
+    // (`ethtool_get_rxfh_indir` refuses a size below the device's), and setting it reads as many;
+    // the commands that set read the structure of those that get, and for features two words for
+    // each of the blocks that the second word says: `exchange` checks both.
     // The kernel keeps neither pointer.
     unsafe { ioctl(socket, Updater::<SIOCETHTOOL, Request>::new(&mut request)) }
 }
@@ -210,6 +253,16 @@ mod tests {
     }
 
     #[test]
+    fn words_that_are_no_whole_structure_are_not_sent() {
+        for words in [&[][..], &[0x3c], &[STRINGS, 4, 0], &[SPREAD, 9], &[SET_FEATURES, 2, 0, 0]] {
+            assert_eq!(exchange("lo", &mut words.to_vec()), Err(Errno::INVAL), "{words:?}");
+        }
+        let mut channels = [0x3c, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_ne!(exchange("lo", &mut channels), Err(Errno::INVAL));
+        assert_eq!(exchange("no such nic", &mut channels), Err(Errno::NODEV));
+    }
+
+    #[test]
     fn features_take_name_and_bits_by_index() {
         let mut names = vec![0_u32; 3 + NAME_WORDS * 40];
         names[3] = u32::from_ne_bytes(*b"rx-g");
@@ -217,7 +270,9 @@ mod tests {
         let last = 3 + NAME_WORDS * 33;
         names[last] = u32::from_ne_bytes(*b"lro\0");
         let bits = [0, 2, 1, 0, 1, 0, 0b10, 0b10, 0, 0b10];
-        let found = join_features(40, &names, &bits);
+        let mut found = join_features(40, &names, &bits);
+        assert_eq!((found.len(), found[33].name.as_str()), (40, "lro"));
+        found.retain(|feature| !feature.name.is_empty());
         let feature = |name: &str, active, wanted, fixed| Feature {
             name: name.to_owned(),
             active,
@@ -226,7 +281,7 @@ mod tests {
         };
         assert_eq!(
             found,
-            [feature("rx-gro", true, false, false), feature("lro", false, true, true)]
+            [feature("rx-gro", true, false, false), feature("lro", false, true, true)].to_vec()
         );
     }
 }

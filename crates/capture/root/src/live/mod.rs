@@ -14,6 +14,7 @@ mod netlink;
 #[expect(unsafe_code, reason = "NVME_IOCTL_ADMIN_CMD takes a pointer to a buffer of ours")]
 mod nvme;
 mod set;
+mod words;
 
 use machine::{Fact, Why};
 use rustix::io::Errno;
@@ -35,6 +36,7 @@ pub(crate) fn answer(question: &Question) -> Fact<String> {
         Question::Coalescing(name) => json(&ethtool::coalescing(name)?),
         Question::Pause(name) => json(&ethtool::pause(name)?),
         Question::Features(name) => json(&ethtool::features(name)?),
+        Question::ReceiveSpread(name) => json(&ethtool::receive_spread(name)?),
         Question::Driver(name) => json(&ioctl::driver(name)?),
         Question::Pfc(name) => json(&dcb::pfc(name)?),
         Question::NvmeIdentify(name) => json(&hexadecimal(&nvme::identify(name)?)),

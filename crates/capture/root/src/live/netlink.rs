@@ -21,6 +21,12 @@ const HEADER: usize = 16;
 const ATTRIBUTE: usize = 4;
 /// `NLM_F_REQUEST`.
 const REQUEST: u16 = 1;
+/// `NLM_F_DUMP`.
+const DUMP: u16 = 0x300;
+/// `NLMSG_DONE`, the end of a dump.
+const DONE: u16 = 3;
+/// Parts of a dump that are waited for: addresses come a hundred a part and more.
+const PARTS: usize = 1024;
 /// `NLM_F_ACK`.
 const ACKNOWLEDGE: u16 = 4;
 /// `NLMSG_ERROR`, which also acknowledges with error 0.
@@ -53,6 +59,53 @@ pub(super) fn ask(protocol: Option<Protocol>, kind: u16, payload: &[u8]) -> Resu
         }
     }
     Err(Errno::NOMSG)
+}
+
+/// Asks for all that there is of a kind, and returns the payloads of the answers.
+pub(super) fn dump(
+    protocol: Option<Protocol>,
+    kind: u16,
+    payload: &[u8],
+) -> Result<Vec<Vec<u8>>, Errno> {
+    let socket = open(protocol)?;
+    let address = SocketAddrNetlink::new(0, 0);
+    let message = message_with(kind, REQUEST | DUMP, payload);
+    net::sendto(&socket, &message, SendFlags::empty(), &address)?;
+    let mut buffer = vec![0; BUFFER];
+    let mut answers = Vec::new();
+    for _ in 0..PARTS {
+        let (received, length) = net::recv(&socket, &mut *buffer, RecvFlags::TRUNC)?;
+        if length > received {
+            return Err(Errno::MSGSIZE);
+        }
+        if collect(buffer.get(..received).unwrap_or_default(), &mut answers)? == Told::All {
+            return Ok(answers);
+        }
+    }
+    Err(Errno::NOMSG)
+}
+
+/// Whether more of a dump is to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Some,
+    All,
+}
+
+/// Adds the payloads of the messages of one part of a dump.
+fn collect(mut bytes: &[u8], answers: &mut Vec<Vec<u8>>) -> Result<Told, Errno> {
+    while let Some((length, kind)) = number32(bytes, 0).zip(number16(bytes, 4)) {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let Some(payload) = bytes.get(HEADER..length) else { return Err(Errno::BADMSG) };
+        match kind {
+            DONE => return Ok(Told::All),
+            ERROR => return Err(error(payload).unwrap_or(Errno::BADMSG)),
+            _ if number32(bytes, 8) == Some(SEQUENCE) => answers.push(payload.to_vec()),
+            _ => {}
+        }
+        bytes = bytes.get(padded(length)..).unwrap_or_default();
+    }
+    Ok(Told::Some)
 }
 
 /// Tells something on a fresh socket and waits until the kernel acknowledges or refuses it. Other
@@ -271,10 +324,23 @@ mod tests {
         assert_eq!(acknowledged(&refused), Some(Err(Errno::INVAL)));
     }
 
+    #[test]
+    fn a_dump_is_collected_to_its_end() {
+        let mut part = message(20, b"abcd");
+        part.extend(message(20, b"efgh"));
+        let mut answers = Vec::new();
+        assert_eq!(collect(&part, &mut answers), Ok(Told::Some));
+        assert_eq!(answers, [b"abcd", b"efgh"]);
+        assert_eq!(collect(&message(DONE, &[0; 4]), &mut answers), Ok(Told::All));
+        let denied = message(ERROR, &(-1_i32).to_ne_bytes());
+        assert_eq!(collect(&denied, &mut answers), Err(Errno::PERM));
+        assert_eq!(collect(&part[..30], &mut answers), Err(Errno::BADMSG));
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = (find(&bytes), acknowledged(&bytes));
+            let _ = (find(&bytes), acknowledged(&bytes), collect(&bytes, &mut Vec::new()));
             for attribute in Attributes(&bytes) {
                 let _ = (attribute.number(), attribute.text(), attribute.inside().count());
             }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The few things that ethtool sets, by the same netlink messages that tell them.
 //!
-//! It needs the messages of Linux 5.6 to 5.8; an older kernel answers EOPNOTSUPP. What the values
-//! mean is for the caller to know.
+//! The messages came with Linux 5.6 to 5.8. An older kernel has no such family, or answers
+//! EOPNOTSUPP as a driver does that cannot: then the ioctl is tried, which tells the two apart. What
+//! the values mean is for the caller to know.
 
-use machine::{Fact, Why};
+use machine::{Fact, ReceiveSpread, Why};
 use rustix::io::Errno;
 use rustix::net::netlink::GENERIC;
 
 use super::ethtool::{self, number};
 use super::netlink::{self, Attributes};
-use super::{interface, ioctl};
+use super::{interface, ioctl, words};
 use crate::LiveRoot;
 
 /// `ETHTOOL_MSG_FEATURES_SET`; each message that sets has the number after the one that gets.
@@ -87,7 +88,10 @@ impl LiveRoot {
     /// # Errors
     /// No such device, or its driver does not tell.
     pub fn ethtool_values(&self, nic: &str, what: EthtoolValues) -> Fact<Vec<(&'static str, u32)>> {
-        let answer = ethtool::ask(interface(nic)?, what.get()).map_err(super::why)?;
+        let answer = match ethtool::ask(interface(nic)?, what.get()) {
+            Err(errno) if is_missing(errno) => return words::values(nic, what),
+            answer => answer.map_err(super::why)?,
+        };
         let bytes = answer.get(ethtool::GENERIC_HEADER..).ok_or(Why::NotSupported)?;
         Ok(values(what, Attributes(bytes)))
     }
@@ -102,7 +106,10 @@ impl LiveRoot {
         what: EthtoolValues,
         values: &[(String, u32)],
     ) -> Result<(), Errno> {
-        tell(nic, what.get() + 1, &payload(what, values)?)
+        match tell(nic, what.get() + 1, &payload(what, values)?) {
+            Err(errno) if is_missing(errno) => words::set(nic, what, values),
+            told => told,
+        }
     }
 
     /// Asks for features of a network device to be on or off; others stay as asked for before.
@@ -110,25 +117,50 @@ impl LiveRoot {
     /// # Errors
     /// The kernel's own word.
     pub fn set_features(&self, nic: &str, features: &[(String, bool)]) -> Result<(), Errno> {
-        tell(nic, FEATURES_SET, &wanted(features))
+        match tell(nic, FEATURES_SET, &wanted(features)) {
+            Err(errno) if is_missing(errno) => words::set_features(nic, features),
+            told => told,
+        }
     }
 
-    /// The receive queue of each hash value (`ethtool -x`).
+    /// How packets are spread over the receive queues (`ethtool -x`).
     ///
     /// # Errors
     /// No such device, or its driver has no such table.
-    pub fn receive_spread(&self, nic: &str) -> Fact<Vec<u32>> {
-        ioctl::receive_spread(nic)
+    pub fn receive_spread(&self, nic: &str) -> Fact<ReceiveSpread> {
+        ethtool::receive_spread(nic)
     }
 
-    /// Sets the receive queue of each hash value (`ethtool -X`).
+    /// Sets the receive queue of each hash value (`ethtool -X`). A table that is the kernel's own
+    /// for the queues of now is made by the kernel, so that it follows the channels again: nobody
+    /// tells whether somebody had set the same.
     ///
     /// # Errors
     /// The kernel's own word.
-    pub fn set_receive_spread(&self, nic: &str, queues: &[u32]) -> Result<(), Errno> {
+    pub fn set_receive_spread(&self, nic: &str, table: &[u32]) -> Result<(), Errno> {
         let nic = interface(nic).map_err(|_| Errno::NODEV)?;
-        ioctl::set_receive_spread(nic, queues)
+        let queues = ioctl::receive_queues(nic).ok();
+        let wanted = ReceiveSpread { queues, table: table.to_vec() };
+        match wanted.is_default() {
+            true => ioctl::set_receive_spread(nic, &[]),
+            false if table.is_empty() => Err(Errno::INVAL),
+            false => ioctl::set_receive_spread(nic, table),
+        }
     }
+
+    /// Makes the spread the kernel's own again (`ethtool -X NIC default`).
+    ///
+    /// # Errors
+    /// The kernel's own word.
+    pub fn reset_receive_spread(&self, nic: &str) -> Result<(), Errno> {
+        ioctl::set_receive_spread(interface(nic).map_err(|_| Errno::NODEV)?, &[])
+    }
+}
+
+/// Whether the kernel may lack the message: no such family (`CTRL_CMD_GETFAMILY` answers ENOENT), no
+/// such command (`genl_family_rcv_msg`), or no netlink here at all.
+fn is_missing(errno: Errno) -> bool {
+    matches!(errno, Errno::NOENT | Errno::OPNOTSUPP | Errno::AFNOSUPPORT | Errno::PROTONOSUPPORT)
 }
 
 fn values(what: EthtoolValues, attributes: Attributes<'_>) -> Vec<(&'static str, u32)> {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Secrets in binary tables: DMI, PCI vital product data and configuration space, SCSI inquiry
-//! pages, NVMe identify pages. Whatever does not parse stays as it is from there on.
+//! pages, NVMe identify pages. Of DMI nothing stays behind what does not parse; elsewhere it stays.
 
 use std::ops::Range;
 
 use super::known::{Known, run};
 use super::map::Map;
-use super::place::{Role, nqn, scan, serial, trimmed, whole};
+use super::place::{Role, nqn, runs, scan, serial, trimmed, whole};
 use super::scan::{Form, hex_bytes, put_hex};
 
 /// One structure of a DMI table.
@@ -17,8 +17,8 @@ struct Structure {
 }
 
 /// The structures of a table: four bytes or more of fields, then strings, each ended by a NUL, and
-/// another NUL (DMTF DSP0134, 6.1).
-fn structures(bytes: &[u8]) -> Vec<Structure> {
+/// another NUL (DMTF DSP0134, 6.1); and where what follows is none.
+fn structures(bytes: &[u8]) -> (Vec<Structure>, usize) {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(&[kind, len, ..]) = bytes.get(at..) {
@@ -27,8 +27,11 @@ fn structures(bytes: &[u8]) -> Vec<Structure> {
             break;
         }
         let mut strings = Vec::new();
+        let start = at;
         at = formatted.end;
-        while let Some(len) = bytes.get(at..).and_then(|rest| rest.iter().position(|&b| b == 0)) {
+        loop {
+            let end = bytes.get(at..).and_then(|rest| rest.iter().position(|&byte| byte == 0));
+            let Some(len) = end else { return (found, start) };
             if len > 0 {
                 strings.push(at..at + len);
             }
@@ -43,7 +46,7 @@ fn structures(bytes: &[u8]) -> Vec<Structure> {
         }
         found.push(Structure { kind, formatted, strings });
     }
-    found
+    (found, at)
 }
 
 /// Fields that hold the number of a secret string: serials and asset tags (DSP0134, chapter 7).
@@ -78,7 +81,7 @@ impl Structure {
 
 /// Learns a DMI table's serials.
 pub(super) fn learn_dmi(bytes: &[u8], known: &mut Known, map: &mut Map) {
-    for structure in structures(bytes) {
+    for structure in structures(bytes).0 {
         for secret in structure.secrets(bytes) {
             let text = bytes.get(secret).unwrap_or_default();
             known.add_serial(&String::from_utf8_lossy(text), map);
@@ -86,9 +89,12 @@ pub(super) fn learn_dmi(bytes: &[u8], known: &mut Known, map: &mut Map) {
     }
 }
 
-/// Replaces a DMI table's serials, asset tags and UUID.
+/// Replaces a DMI table's serials, asset tags and UUID. Nobody knows what is behind a structure that
+/// is none: it is blanked.
 pub(super) fn redact_dmi(bytes: &mut [u8], map: &mut Map, known: &Known) {
-    for structure in structures(bytes) {
+    let (structures, end) = structures(bytes);
+    bytes.iter_mut().skip(end).for_each(|byte| *byte = 0);
+    for structure in structures {
         for secret in structure.secrets(bytes) {
             whole(trimmed(&mut bytes[secret]), |text| serial(text, map));
         }
@@ -102,12 +108,48 @@ pub(super) fn redact_dmi(bytes: &mut [u8], map: &mut Map, known: &Known) {
         }
         for string in &structure.strings {
             let string = &mut bytes[string.clone()];
+            if structure.kind == OEM_STRINGS {
+                oem(string, map, known);
+            }
             scan(string, Form::Text, map, known);
             if structure.is_opaque() {
                 words(string, map);
             }
         }
     }
+}
+
+/// Free texts of the vendor (DSP0134, 7.12), in which Dell and others repeat the service tag.
+const OEM_STRINGS: u8 = 11;
+
+/// Known serials, those too that are letters only or stand inside of a word, and service tags.
+fn oem(text: &mut [u8], map: &mut Map, known: &Known) {
+    for (at, serial) in known.serials_in(text) {
+        let mapped = map.text(serial);
+        if let Some(place) = text.get_mut(at..at + mapped.len()) {
+            place.copy_from_slice(mapped.as_bytes());
+        }
+    }
+    runs(text, SERVICE_TAG, |word| {
+        if is_service_tag(word) {
+            whole(word, |word| map.text(word));
+        }
+    });
+}
+
+/// Letters and digits of a service tag.
+const SERVICE_TAG: usize = 7;
+
+/// Capitals and digits; of letters alone, none that is a vowel: those words are.
+fn is_service_tag(word: &[u8]) -> bool {
+    let is_vowel = |byte: &u8| matches!(byte, b'A' | b'E' | b'I' | b'O' | b'U');
+    let has_digit = word.iter().any(u8::is_ascii_digit);
+    let has_letter = word.iter().any(u8::is_ascii_uppercase);
+    let is_capital = word.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    word.len() == SERVICE_TAG
+        && is_capital
+        && has_letter
+        && (has_digit || !word.iter().any(is_vowel))
 }
 
 /// DMI stores a UUID's first three fields with the low byte first (DSP0134, 7.2.1), and the kernel

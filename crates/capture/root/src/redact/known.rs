@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Secrets known by the file that held them, found again elsewhere.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use super::group::Groups;
 use super::map::Map;
 
 /// Words that firmware writes where a serial should be.
@@ -57,11 +58,18 @@ const COMMON: [&str; 30] = [
     "storage",
 ];
 
+/// A serial shorter than this stands in many texts by chance.
+const SHORTEST: usize = 4;
+
 /// Secrets and what stands for them.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     /// By the letters and digits they begin with; longest first.
     by_start: HashMap<Box<[u8]>, Vec<Secret>>,
+    /// Serials, those too that could be words.
+    serials: BTreeSet<String>,
+    /// Names of containers and virtual machines.
+    pub(super) groups: Groups,
     /// Letters and digits that the shortest of them begins with.
     shortest: usize,
 }
@@ -94,10 +102,27 @@ impl Known {
     /// A serial. One that could be a word or a number like others is replaced at its own place only.
     pub(super) fn add_serial(&mut self, serial: &str, map: &mut Map) {
         let serial = serial.trim();
-        if !is_placeholder(serial) && is_distinct(serial) {
+        if is_placeholder(serial) {
+            return;
+        }
+        if serial.len() >= SHORTEST {
+            self.serials.insert(serial.to_owned());
+        }
+        if is_distinct(serial) {
             let mapped = map.text(serial);
             self.add(serial, mapped);
         }
+    }
+
+    /// Serials that stand anywhere in a text, inside of words too, each with its place.
+    pub(super) fn serials_in(&self, text: &[u8]) -> Vec<(usize, &str)> {
+        let mut found = Vec::new();
+        for serial in &self.serials {
+            let windows = text.windows(serial.len()).enumerate();
+            let same = windows.filter(|(_, at)| at.eq_ignore_ascii_case(serial.as_bytes()));
+            found.extend(same.map(|(at, _)| (at, serial.as_str())));
+        }
+        found
     }
 
     /// A host's name, whole, without its domain, and the domain; in the cases that people write

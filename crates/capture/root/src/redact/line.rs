@@ -5,7 +5,7 @@
 
 use super::known::Known;
 use super::map::Map;
-use super::place::{host, runs, scan, whole};
+use super::place::{host, scan, whole};
 use super::scan::Form;
 
 /// Keys of the kernel's command line whose values are nobody's business.
@@ -20,27 +20,166 @@ const REMOTE: [&[u8]; 4] = [b"iscsi:", b"nfs:", b"nfs4:", b"nbd:"];
 const PRIVATE_OPTIONS: [&[u8]; 7] =
     [b"username=", b"user=", b"domain=", b"secret=", b"password=", b"pass=", b"credentials="];
 
+/// Parts of a cloud-init source that name the machine (`ds=nocloud;h=HOST;i=ID`; cloud-init's
+/// NoCloud datasource).
+const CLOUD_KEYS: [&[u8]; 4] = [b"h", b"local-hostname", b"i", b"instance-id"];
+
 /// The kernel's command line.
 pub(super) fn command_line(bytes: &mut [u8], map: &mut Map, known: &Known) {
     // Before the scan: what it replaced must not be replaced again.
-    for word in bytes.split_mut(u8::is_ascii_whitespace) {
+    for word in words(bytes) {
         let Some(end) = word.iter().position(|&byte| byte == b'=') else { continue };
         let (key, value) = word.split_at_mut(end);
         let key = String::from_utf8_lossy(key).to_ascii_lowercase();
         let value = value.get_mut(1..).unwrap_or_default();
+        let is_private = key.ends_with("key") || PRIVATE_KEYS.iter().any(|part| key.contains(part));
         if key == "ip" {
             // client:server:gateway:netmask:hostname:... (Documentation/admin-guide/nfs/nfsroot.rst)
             let name = value.split_mut(|&byte| byte == b':').nth(4).unwrap_or_default();
             whole(name, |name| host(name, map));
-        } else if key.ends_with("key") || PRIVATE_KEYS.iter().any(|part| key.contains(part)) {
-            whole(value, |value| map.text(value));
+        } else if is_private {
+            whole(unquoted(value), |value| map.text(value));
         } else if let Some(kind) = REMOTE.iter().find(|kind| value.starts_with(kind)) {
             whole(&mut value[kind.len()..], |value| map.text(value));
         } else {
             addresses(value, map);
+            for part in value.split_mut(|byte| matches!(byte, b';' | b' ' | b'"')) {
+                parts(part, map);
+            }
         }
     }
     scan(bytes, Form::Addresses, map, known);
+}
+
+/// The words of a command line: a blank in quotes ends none (lib/cmdline.c, next_arg).
+fn words(bytes: &mut [u8]) -> impl Iterator<Item = &mut [u8]> {
+    let mut is_quoted = false;
+    bytes.split_mut(move |byte| {
+        is_quoted ^= *byte == b'"';
+        !is_quoted && byte.is_ascii_whitespace()
+    })
+}
+
+fn unquoted(value: &mut [u8]) -> &mut [u8] {
+    let quotes = usize::from(value.len() > 1 && value.starts_with(b"\"") && value.ends_with(b"\""));
+    let end = value.len() - quotes;
+    &mut value[quotes..end]
+}
+
+/// A part of a value: what names this machine to a cloud, `user@host`, and names of hosts.
+fn parts(part: &mut [u8], map: &mut Map) {
+    if let Some(end) = part.iter().position(|&byte| byte == b'=') {
+        let (key, value) = part.split_at_mut(end);
+        if CLOUD_KEYS.contains(&&*key) {
+            return whole(&mut value[1..], |name| host(name, map));
+        }
+    }
+    if part.windows(3).any(|text| text == b"://") {
+        // Its host is replaced already, its path is no host.
+        return;
+    }
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b".-_@".contains(byte);
+    let mut before = b' ';
+    for token in part.split_inclusive_mut(|byte| !is_name(byte)) {
+        let len = token.iter().position(|byte| !is_name(byte)).unwrap_or(token.len());
+        let next = token.get(len).copied().unwrap_or(b' ');
+        if before != b'/' && next != b'/' {
+            name(&mut token[..len], map);
+        }
+        before = next;
+    }
+}
+
+/// `user@host`, or a host's name with its domain.
+fn name(token: &mut [u8], map: &mut Map) {
+    let is_word = |part: &[u8]| part.iter().any(u8::is_ascii_alphabetic);
+    if token.iter().filter(|&&byte| byte == b'@').count() == 1
+        && token.split(|&byte| byte == b'@').all(is_word)
+    {
+        let mut both = token.split_mut(|&byte| byte == b'@');
+        whole(both.next().unwrap_or_default(), |user| map.text(user));
+        whole(both.next().unwrap_or_default(), |name| host(name, map));
+    } else if is_domain_name(token) {
+        whole(token, |name| host(name, map));
+    }
+}
+
+/// Last labels of what is a file or a unit of systemd, and no host.
+const NO_HOSTS: [&str; 32] = [
+    "automount",
+    "bin",
+    "bz",
+    "cfg",
+    "conf",
+    "cpio",
+    "device",
+    "efi",
+    "fw",
+    "gz",
+    "img",
+    "ini",
+    "iso",
+    "ko",
+    "ks",
+    "lz",
+    "mount",
+    "path",
+    "rom",
+    "scope",
+    "service",
+    "sh",
+    "slice",
+    "so",
+    "socket",
+    "swap",
+    "target",
+    "timer",
+    "toml",
+    "xz",
+    "yaml",
+    "zst",
+];
+
+/// Last labels by which two labels are a host's name: domains that many have, and those of own nets.
+const DOMAINS: [&str; 20] = [
+    "com",
+    "net",
+    "org",
+    "edu",
+    "gov",
+    "mil",
+    "int",
+    "io",
+    "dev",
+    "cloud",
+    "local",
+    "localdomain",
+    "internal",
+    "intern",
+    "intranet",
+    "lan",
+    "home",
+    "corp",
+    "private",
+    "arpa",
+];
+
+/// Whether a text is a host's name with its domain: three labels or more, or two of which the last
+/// is known to be a domain (RFC 1035, 2.3.1).
+fn is_domain_name(token: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(token) else { return false };
+    let labels: Vec<&str> = text.split('.').collect();
+    let is_label = |label: &&str| {
+        !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let last = labels.last().map(|last| last.to_ascii_lowercase()).unwrap_or_default();
+    let is_last = last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_known = DOMAINS.contains(&last.as_str());
+    labels.iter().all(is_label)
+        && is_last
+        && !NO_HOSTS.contains(&last.as_str())
+        && (labels.len() > 2 || (labels.len() == 2 && is_known))
+        && labels.first().is_some_and(|first| first.bytes().any(|byte| byte.is_ascii_alphabetic()))
 }
 
 /// `https://user:password@host.example.com:8080/path`, anywhere in a word.
@@ -57,7 +196,19 @@ fn addresses(word: &mut [u8], map: &mut Map) {
         }
         let server = &mut authority[at.map_or(0, |at| at + 1)..];
         hosts(server, map);
+        query(after, map);
         rest = after;
+    }
+}
+
+/// What is behind `?` or `#` in an address: tokens and signatures, whatever they are called.
+fn query(path: &mut [u8], map: &mut Map) {
+    let ends = |byte: &u8| matches!(byte, b';' | b',' | b'"' | b' ');
+    let end = path.iter().position(ends).unwrap_or(path.len());
+    let start = path[..end].iter().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(end);
+    for part in path[start..end].split_mut(|byte| matches!(byte, b'?' | b'#' | b'&')) {
+        let value = part.iter().position(|&byte| byte == b'=').map_or(0, |at| at + 1);
+        whole(&mut part[value..], |value| map.text(value));
     }
 }
 
@@ -84,6 +235,19 @@ fn is_network_kind(name: &[u8]) -> bool {
 /// Mounts: `server:/export /mnt nfs4 ...`, `//server/share /mnt cifs username=...`,
 /// `user@host:/home /mnt fuse.sshfs ...`, `mon1:6789,mon2:6789:/ /mnt ceph name=...,secret=...`.
 pub(super) fn mounts(bytes: &mut [u8], map: &mut Map, known: &Known) {
+    // The root of a mount of control groups is a path of theirs: what stands there is not scanned
+    // again, so that it stays as it is in /proc/self/cgroup.
+    for line in bytes.split_inclusive_mut(|&byte| byte == b'\n') {
+        match line.windows(9).any(|text| text == b" - cgroup") {
+            true => line
+                .split_mut(u8::is_ascii_whitespace)
+                .for_each(|word| known.groups.redact(word, map, known)),
+            false => plain_mounts(line, map, known),
+        }
+    }
+}
+
+fn plain_mounts(bytes: &mut [u8], map: &mut Map, known: &Known) {
     for word in bytes.split_mut(u8::is_ascii_whitespace) {
         source(word, map);
         for path in word.split_mut(|byte| matches!(byte, b',' | b':' | b'=')) {
@@ -142,14 +306,11 @@ fn source(word: &mut [u8], map: &mut Map) {
     }
 }
 
-/// The control groups of a process; a container's is named by its id.
+/// The control groups of a process, a path a line; a container's has its id or its name in it.
 pub(super) fn control_groups(bytes: &mut [u8], map: &mut Map, known: &Known) {
-    runs(bytes, 32, |run| {
-        if run.iter().all(u8::is_ascii_hexdigit) {
-            whole(run, |id| map.text(id));
-        }
-    });
-    scan(bytes, Form::Addresses, map, known);
+    for line in bytes.split_mut(|&byte| byte == b'\n') {
+        known.groups.redact(line, map, known);
+    }
 }
 
 #[cfg(test)]
@@ -187,6 +348,35 @@ mod tests {
                 "/k.cfg ",
                 "ds=nocloud-net;s=http://",
                 "root=zfs:tank/a isolcpus=2-5",
+            ],
+        );
+    }
+
+    #[test]
+    fn names_and_tokens_in_any_option_are_replaced() {
+        hides(
+            command_line,
+            "ds=nocloud;h=acmehost;i=acmeid;s=http://a.b.example/seed/ \
+             inst.repo=https://tok3nabc@repo.acme.example/os?sig=t0psecret&k=t0ps#frag \
+             log.target=logs.acme.example,2nd.acme.example:514 rd.ssh=carol@jump.acme.example \
+             dyn=\"x https://erin:pw99@h.acme.example/y dave@acmebox\" mypass=\"one two acme\" \
+             ntp=time.acmecorp.internal BOOT_IMAGE=/boot/vmlinuz-6.1.0-18.el9.x86_64 \
+             initrd=initramfs-5.14.0-362.el9.img systemd.unit=a.b.service init=/sbin/init.d.real.sh \
+             root=UUID=aa net.ifnames=0 locale.LANG=en_US.UTF-8 console=ttyS0,115200n8 \
+             crashkernel=1G-4G:192M,4G-64G:256M nvme_core.multipath=Y pci=realloc,1@0000:00:1f.0\n",
+            &[
+                "acmehost", "acmeid", "tok3n", "acme", "t0ps", "frag", "carol", "erin", "pw99",
+                "dave", "one two", "jump", "logs", "2nd",
+            ],
+            &[
+                "ds=nocloud;h=",
+                "/seed/ inst.repo=https://",
+                "/os?sig=",
+                ":514 rd.ssh=",
+                "BOOT_IMAGE=/boot/vmlinuz-6.1.0-18.el9.x86_64 initrd=initramfs-5.14.0-362.el9.img \
+                 systemd.unit=a.b.service init=/sbin/init.d.real.sh root=UUID=aa net.ifnames=0 \
+                 locale.LANG=en_US.UTF-8 console=ttyS0,115200n8 \
+                 crashkernel=1G-4G:192M,4G-64G:256M nvme_core.multipath=Y pci=realloc,1@0000:00:1f.0",
             ],
         );
     }

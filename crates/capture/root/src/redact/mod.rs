@@ -12,6 +12,7 @@
 //! numbers, firmware versions, PCI ids and the addresses that every machine has stay.
 
 mod binary;
+mod group;
 mod known;
 mod line;
 mod map;
@@ -35,6 +36,9 @@ const LEARN: usize = 64 << 10;
 
 /// Files up to this size are replaced in one piece.
 pub(crate) const WHOLE: u64 = 4 << 20;
+
+/// Where control groups are folders.
+const CONTROL_GROUPS: [&str; 3] = ["/sys/fs/cgroup", "/dev/cpuset", "/cgroup"];
 
 /// Replaces what tells one machine from another of its kind.
 #[derive(Debug)]
@@ -71,6 +75,9 @@ impl Redactor {
     /// Learns the secrets that a record holds.
     pub(crate) fn learn(&mut self, record: &Record, tree: &Tree) {
         self.learn_below(record, tree, 0, &mut String::new());
+        if !self.known.groups.is_empty() {
+            self.spare_below(record, tree, 0, &mut String::new());
+        }
         for (question, answer) in record.answers() {
             if let (Question::NvmeIdentify(_), Ok(hex)) = (question, answer) {
                 binary::learn_identify(hex, &mut self.known, &mut self.map);
@@ -95,6 +102,21 @@ impl Redactor {
         }
     }
 
+    /// Names of control groups that stand outside of their folders too are somebody else's.
+    fn spare_below(&mut self, record: &Record, tree: &Tree, node: u32, path: &mut String) {
+        let end = path.len();
+        for &child in tree.children(node) {
+            let name = record.family().name(record.name(child));
+            path.push('/');
+            path.push_str(name);
+            if !CONTROL_GROUPS.contains(&path.as_str()) {
+                self.known.groups.spare(name);
+                self.spare_below(record, tree, child, path);
+            }
+            path.truncate(end);
+        }
+    }
+
     /// Learns the secrets of one file.
     pub(crate) fn teach(&mut self, path: &str, bytes: &[u8]) {
         if place::teaches(path) {
@@ -114,6 +136,7 @@ impl Redactor {
                     Role::Host => known.add_host(text, map),
                     Role::Serial => known.add_serial(text, map),
                     Role::Address => known.add_mac(text, map),
+                    Role::ControlGroups => known.groups.learn(text, map),
                     _ => {}
                 }
             }
@@ -122,6 +145,9 @@ impl Redactor {
 
     /// A file's or folder's name, or one part of a link's target.
     pub(crate) fn name(&mut self, name: &str) -> String {
+        if let Some(shown) = self.known.groups.name(name) {
+            return shown.to_owned();
+        }
         let mut bytes = name.as_bytes().to_vec();
         scan::Scan { map: &mut self.map, known: &self.known, form: scan::Form::Name }
             .run(&mut bytes);

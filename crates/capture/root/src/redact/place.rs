@@ -106,7 +106,13 @@ fn network(path: &str, name: &str) -> Role {
 pub(super) fn teaches(path: &str) -> bool {
     matches!(
         role(path),
-        Role::Serial | Role::Host | Role::Address | Role::DmiTable | Role::Vpd | Role::Page80
+        Role::Serial
+            | Role::Host
+            | Role::Address
+            | Role::ControlGroups
+            | Role::DmiTable
+            | Role::Vpd
+            | Role::Page80
     )
 }
 

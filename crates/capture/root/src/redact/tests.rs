@@ -36,8 +36,13 @@ fn dmi() -> Vec<u8> {
     [
         structure(1, &system, &["Dell Inc.", "PowerEdge R770", TAG]),
         structure(17, &memory, &["Samsung", "0359A1B2", "M321R4GA3BB6-CQKET"]),
+        structure(11, &[3], &["Dell System", "x[EXAMPL1]", "5[QWRTPLK]", "ABCDEFG inside"]),
         structure(221, &[0x3c, 0xec, 0xef, 1, 2, 3], &["OEM EXAMPL1X9"]),
+        structure(3, &[1, 2, 0, 3], &["Dell Inc.", "letters", "ABCDEFG"]),
         structure(127, &[], &[]),
+        // A length that no structure has, and what follows.
+        vec![1, 2, 0, 0],
+        b"TAIL4711\0\0".to_vec(),
     ]
     .concat()
 }
@@ -98,6 +103,9 @@ fn machine() -> MemoryRoot {
             format!("BOOT_IMAGE=/vmlinuz-6.1.192.1 root=UUID={UUID} ip=203.0.113.80::203.0.113.1:255.255.255.0:{HOST}:eth0 BOOTIF=01-3c-ec-ef-01-02-03 luks.key=Hunter22 isolcpus=4-7\n"),
         )
         .file("/proc/mounts", format!("{HOST}:/export /mnt nfs4 rw,addr=203.0.113.80 0 0\nrootfs / rootfs rw 0 0\n"))
+        .file("/proc/self/cgroup", "7:cpuset:/lxc/billing\n0::/\n")
+        .file("/proc/self/mountinfo", "34 28 0:28 /lxc/billing /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n")
+        .file("/sys/fs/cgroup/cpuset/lxc/billing/cpuset.cpus", "0-3\n")
         .file("/proc/mdstat", format!("md0 : active raid1 # {HOST}:0\n"))
         .file("/proc/interrupts", format!("{}\n 24: 1 PCI-MSI enx3cecef010203-TxRx-0 {SERIAL}\n", " 0".repeat(3 << 20)))
         .file("/proc/net/route", "Iface\tDestination\tGateway\tMask\neth0\t00000000\t017100CB\t00FFFFFF\n")
@@ -166,6 +174,10 @@ fn no_secret_is_in_any_byte() {
         "00 25 38 0a",
         "a1b2c3d4e5f60718",
         "\x3c\u{ec}",
+        "ABCDEFG",
+        "QWRTPLK",
+        "TAIL4711",
+        "billing",
     ] {
         let found = tar.windows(secret.len()).any(|window| window == secret.as_bytes());
         assert!(!found, "{secret} is still there");
@@ -219,6 +231,11 @@ fn what_is_no_secret_stays_and_so_do_relations() {
     for path in ["/proc/cmdline", "/proc/mounts", "/proc/mdstat"] {
         assert!(text(&root, path).contains(host.trim()), "{path}");
     }
+    let groups = text(&root, "/proc/self/cgroup");
+    let group = groups.lines().next().and_then(|line| line.rsplit('/').next()).unwrap();
+    assert!(groups.starts_with("7:cpuset:/lxc/"), "{groups}");
+    assert_eq!(text(&root, &format!("/sys/fs/cgroup/cpuset/lxc/{group}/cpuset.cpus")), "0-3\n");
+    assert!(text(&root, "/proc/self/mountinfo").contains(&format!(" /lxc/{group} /sys/fs/cgroup")));
     assert_eq!(text(&root, "/proc/net/route").len(), text(&original, "/proc/net/route").len());
     assert!(text(&root, "/proc/net/route").ends_with("\t00FFFFFF\n"));
 }

@@ -19,7 +19,7 @@ const TREE: &str = "tree";
 /// Bytes of text taken from one machine; `ethtool -k` prints some 3 KB an interface.
 const MOST_BYTES: usize = 8 << 20;
 
-/// Answers taken from one machine: six for each of a few thousand interfaces.
+/// Answers taken from one machine: seven for each of a few thousand interfaces.
 const MOST_ANSWERS: usize = 20_000;
 
 /// Answers that lie beside the machine at `name` in what was opened; `name` is empty for the top.
@@ -143,6 +143,7 @@ fn question(flag: &str, name: &str) -> Option<Question> {
         "-a" => Question::Pause,
         "-k" => Question::Features,
         "-i" => Question::Driver,
+        "-x" => Question::ReceiveSpread,
         _ => return None,
     };
     // `IFNAMSIZ`, include/uapi/linux/if.h, counts the zero at the end.
@@ -246,7 +247,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_taken_or_left(
-            text in "((== )?(ethtool )?(-[lgckai] )?(eth[01]|RX: [0-9]|\\PC{0,6})[: ]?\n?){0,30}",
+            text in "((== )?(ethtool )?(-[lgckaix] )?(eth[01]|RX: [0-9]|\\PC{0,6})[: ]?\n?){0,30}",
         ) {
             let mut root = MemoryRoot::new();
             root.file("/say/ethtool.txt", &text)

@@ -315,6 +315,10 @@ pub struct Nic {
     /// Rings now and at most.
     #[serde(default = "rings")]
     pub rings: [u32; 2],
+    /// Weights of the receive queues in the table that spreads packets over them; all the same where
+    /// it is empty.
+    #[serde(default)]
+    pub receive_weights: Vec<u32>,
     /// Adaptive coalescing.
     #[serde(default = "yes")]
     pub adaptive: bool,

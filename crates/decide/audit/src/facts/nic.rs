@@ -8,7 +8,7 @@ use super::{Answer, switch};
 use crate::context::Context;
 use crate::devices;
 use crate::lines;
-use crate::rules::{mtu_path, nic_irq, rps, xps};
+use crate::rules::{mtu_path, nic_irq, receive_spread, rps, xps};
 
 /// What is asked of one device.
 type Ask = fn(&Context<'_>, &Nic) -> Fact<String>;
@@ -19,6 +19,7 @@ pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
         "nic-irqs" => nic_irq::summary,
         "rps" => rps::summary,
         "xps" => xps::summary,
+        "receive-spread" => |_, nic| receive_spread::summary(nic),
         "combined-channels" => |_, nic| channels(nic),
         "rx-ring" => |_, nic| ring(nic, |rings| rings.rx),
         "tx-ring" => |_, nic| ring(nic, |rings| rings.tx),
@@ -29,6 +30,7 @@ pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
         "lro" => |_, nic| feature(nic, "rx-lro"),
         "tso" => |_, nic| feature(nic, "tx-tcp-segmentation"),
         "ntuple" => |_, nic| feature(nic, "rx-ntuple-filter"),
+        "arfs" => arfs,
         "mtu" => |_, nic| nic.mtu.as_ref().map(ToString::to_string).map_err(Clone::clone),
         "mtu-path" => mtu_path::summary,
         _ => return None,
@@ -47,6 +49,7 @@ fn evidence(context: &Context<'_>, fact: &str, nic: &Nic) -> Vec<Evidence> {
         "rps" => queues(name, "rx", "rps_cpus", nic.rx_queues.iter().map(|queue| queue.number)),
         "xps" => queues(name, "tx", "xps_cpus", nic.tx_queues.iter().map(|queue| queue.number)),
         "combined-channels" => vec![lines::ethtool("-l", name)],
+        "receive-spread" => vec![lines::ethtool("-x", name)],
         "rx-ring" | "tx-ring" => vec![lines::ethtool("-g", name)],
         "adaptive-rx" | "rx-usecs" => vec![lines::ethtool("-c", name)],
         "pause" => vec![lines::ethtool("-a", name)],
@@ -54,6 +57,12 @@ fn evidence(context: &Context<'_>, fact: &str, nic: &Nic) -> Vec<Evidence> {
         "lro" => vec![lines::feature("rx-lro", name)],
         "tso" => vec![lines::feature("tx-tcp-segmentation", name)],
         "ntuple" => vec![lines::feature("rx-ntuple-filter", name)],
+        "arfs" => {
+            let numbers = nic.rx_queues.iter().map(|queue| queue.number);
+            let mut lines = vec![lines::feature("rx-ntuple-filter", name)];
+            lines.extend(queues(name, "rx", "rps_flow_cnt", numbers));
+            lines
+        }
         "mtu-path" => {
             let above = nic.upper.iter().chain(&nic.master);
             std::iter::once(&nic.name).chain(above).map(|name| lines::port(name, "mtu")).collect()
@@ -100,6 +109,27 @@ fn pause(nic: &Nic) -> Fact<String> {
         (true, false) => "rx",
         (false, true) => "tx",
         (false, false) => "off",
+    };
+    Ok(word.to_owned())
+}
+
+/// Whether flows are followed by the hardware: by its filter, the machine's table and each queue's
+/// share of it (Documentation/networking/scaling.rst).
+fn arfs(context: &Context<'_>, nic: &Nic) -> Fact<String> {
+    let features = nic.features.as_ref().map_err(Clone::clone)?;
+    let filter = features.iter().find(|feature| feature.name == "rx-ntuple-filter");
+    let filter = filter.filter(|feature| feature.active || !feature.fixed);
+    let counts: Vec<u32> =
+        nic.rx_queues.iter().filter_map(|queue| queue.flow_count.as_ref().ok()).copied().collect();
+    let Some(filter) = filter.filter(|_| !counts.is_empty()) else {
+        return Ok("not supported".to_owned());
+    };
+    let has_table = context.flow_entries.is_none_or(|entries| entries > 0);
+    let following = counts.iter().filter(|count| **count > 0).count();
+    let word = match (filter.active, following) {
+        (true, all) if all == nic.rx_queues.len() && has_table => "on",
+        (false, 0) => "off",
+        _ => "partial",
     };
     Ok(word.to_owned())
 }

@@ -27,6 +27,7 @@ pub(crate) mod numbering;
 pub(crate) mod payload;
 pub(crate) mod pcie_link;
 pub(crate) mod queues;
+pub(crate) mod receive_spread;
 pub(crate) mod rps;
 pub(crate) mod spread;
 pub(crate) mod sub_numa;
@@ -59,6 +60,7 @@ const RULES: &[(&str, Rule)] = &[
     ("mtu-path", mtu_path::drafts),
     ("nic-drive-locality", locality::drafts),
     ("nic-irq-placement", nic_irq::drafts),
+    ("nic-receive-spread", receive_spread::drafts),
     ("nic-spread", nic_spread::drafts),
     ("node-interleaving", interleaving::drafts),
     ("pcie-acs-redirect", acs_redirect::drafts),

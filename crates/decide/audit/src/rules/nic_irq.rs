@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Interrupts of a network port that are taken on other nodes than the port's own.
 //!
-//! Not flagged: ports whose node is unknown or whose link is down; managed vectors; paravirtual
-//! ports, whose driver spreads its queues over all CPUs by design.
+//! Not flagged: ports whose node is unknown or whose link is down; managed vectors; vectors of
+//! channels that were given up, which carry nothing; paravirtual ports whose function tells no node
+//! of its own, and those whose driver gives every CPU a queue by design. These are the ports that a
+//! plan for a goal leaves as well.
 
-use machine::{Fact, Irq, Nic, Why};
+use std::collections::BTreeMap;
+
+use machine::{Fact, Irq, Nic, NicKind, NodeFrom, Why};
 use setting::{Confidence, Goal, Severity};
 use units::{BitRate, CpuSet, NodeId};
 
@@ -27,7 +31,50 @@ struct Placement<'a> {
 
 /// Findings: one a port.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
-    devices::working_ports(context.machine).filter_map(|nic| judge(context, nic)).collect()
+    let ports = context.machine.nics.iter().filter(|nic| is_placed(context, nic));
+    ports.filter_map(|nic| judge(context, nic)).collect()
+}
+
+/// Whether a port's interrupts belong on its node.
+fn is_placed(context: &Context<'_>, nic: &Nic) -> bool {
+    let node_from = || Some(context.devices.function(nic.function?)?.node_from);
+    devices::is_up(nic)
+        && match nic.kind {
+            NicKind::Physical => true,
+            NicKind::Paravirtual => {
+                node_from() == Some(NodeFrom::Own) && !is_spread_on_purpose(context, nic)
+            }
+            _ => false,
+        }
+}
+
+/// virtio-net gives every CPU a queue of its own where there are as many.
+fn is_spread_on_purpose(context: &Context<'_>, nic: &Nic) -> bool {
+    let queues = queues(context, nic);
+    let mut all = CpuSet::new();
+    let mut is_apart = |queue: &Vec<&Irq>| {
+        let may = queue.first().and_then(|irq| irq.affinity.as_ref().ok());
+        let own = may.map(|cpus| cpus.and(&context.machine.cpus.online)).unwrap_or_default();
+        let apart = !all.overlaps(&own);
+        all = all.or(&own);
+        apart
+    };
+    queues.len() >= context.machine.cpus.online.len() && queues.iter().all(&mut is_apart)
+}
+
+/// Movable interrupts of each queue that carries packets, by queue.
+fn queues<'a>(context: &Context<'a>, nic: &Nic) -> Vec<Vec<&'a Irq>> {
+    let movable = nic.function.map(|function| context.movable_irqs(function)).unwrap_or_default();
+    let queue = |irq: &Irq| irq.source.as_ref().and_then(|source| source.queue);
+    let is_numbered = movable.iter().all(|irq| queue(irq).is_some());
+    let mut queues: BTreeMap<(bool, u32), Vec<&'a Irq>> = BTreeMap::new();
+    for irq in movable {
+        let key = queue(irq).map_or((true, irq.number), |queue| (false, queue));
+        queues.entry(key).or_default().push(irq);
+    }
+    let carrying = nic.rx_queues.len().max(nic.tx_queues.len());
+    let most = if carrying > 0 && is_numbered { carrying } else { usize::MAX };
+    queues.into_values().take(most).collect()
 }
 
 /// The fact `nic-irqs`: near, far, spread, one CPU.
@@ -50,7 +97,7 @@ fn placement<'a>(context: &Context<'a>, nic: &Nic) -> Option<Placement<'a>> {
     let function = nic.function?;
     let node = nic.node.or(context.devices.function(function)?.node)?;
     let local = context.places.cpus(node)?.clone();
-    let all: Vec<&Irq> = context.movable_irqs(function);
+    let all: Vec<&Irq> = queues(context, nic).into_iter().flatten().collect();
     let targets = all.iter().map(|irq| (*irq, context.target(irq)));
     let far = targets.filter(|(_, cpus)| !cpus.is_empty() && !cpus.is_subset(&local)).collect();
     let wanted = context.places.near(node)?.clone();
@@ -76,7 +123,8 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         far.len(),
         words::count(all.len(), "queue interrupt")
     );
-    let confidence = if nic.speed.is_ok() { Confidence::Sure } else { Confidence::Likely };
+    let is_sure = nic.speed.is_ok() && nic.kind == NicKind::Physical;
+    let confidence = if is_sure { Confidence::Sure } else { Confidence::Likely };
     let draft = Draft::new("nic-irq-placement", severity, title)
         .about(&nic.name)
         .confidence(confidence)

@@ -74,7 +74,7 @@ fn raisable(
     evidence(context, Draft::new("pcie-mps", Severity::Low, title), function, above)
         .values(now.to_string(), best.to_string())
         .because(because)
-        .change(["# kernel command line: pci=pcie_bus_perf".to_owned()])
+        .change(["# kernel command line: pci=pcie_bus_safe".to_owned()])
 }
 
 fn evidence(context: &Context<'_>, draft: Draft, function: &Function, above: &Function) -> Draft {

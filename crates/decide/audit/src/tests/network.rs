@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Network ports: interrupts, steering, MTUs, queues, spread.
 
-use machine::{Channels, Managed, NicKind};
+use machine::{Channels, Feature, Managed, NicKind, NodeFrom, ReceiveSpread};
 use setting::{Goal, Severity};
 
 use super::{all, made, of, one};
@@ -64,6 +64,32 @@ fn interrupts_that_are_near_or_managed_or_spread_by_design_are_fine() {
     unknown.nics[0].node = None;
     unknown.functions[0].node = None;
     assert_eq!(of(&unknown, "nic-irq-placement"), []);
+}
+
+/// vmxnet3 leaves its queues where the first one is, and virtio-net with fewer queues than CPUs
+/// spreads them over all nodes.
+#[test]
+fn a_paravirtual_port_is_judged_where_the_hypervisor_tells_its_node() {
+    let mut machine = epyc();
+    let queue = |irq: &machine::Irq| irq.source.as_ref().and_then(|source| source.queue);
+    machine.nics[0].kind = NicKind::Paravirtual;
+    machine.nics[0].speed = Err(machine::Why::Absent);
+    machine.irqs.retain(|irq| queue(irq).is_some_and(|queue| queue < 4));
+    machine.nics[0].rx_queues.truncate(4);
+    machine.nics[0].tx_queues.truncate(4);
+    for irq in &mut machine.irqs {
+        irq.affinity = Ok(set("0-7"));
+        irq.effective = Ok(set("0"));
+    }
+    let finding = one(&machine, "nic-irq-placement");
+    assert_eq!((finding.severity, finding.device()), (Severity::Low, Some("eth20")));
+    assert!(finding.title.contains("4 of 4"), "{}", finding.title);
+    // Two of the four were given up: their vectors stay and carry nothing.
+    machine.nics[0].rx_queues.truncate(2);
+    machine.nics[0].tx_queues.truncate(2);
+    assert!(one(&machine, "nic-irq-placement").title.contains("2 of 2"));
+    machine.functions.iter_mut().for_each(|function| function.node_from = NodeFrom::LocalCpus);
+    assert_eq!(of(&machine, "nic-irq-placement"), []);
 }
 
 #[test]
@@ -180,4 +206,52 @@ fn irqbalance_matters_where_there_is_something_to_move() {
     assert!(balanced.iter().all(|finding| finding.id != "irqbalance"));
     made::into_guest(&mut machine);
     assert_eq!(of(&machine, "irqbalance"), []);
+}
+
+/// A port of eight queues whose table has 128 entries over these in turn.
+fn spreading(named: &[u32]) -> machine::Machine {
+    let mut machine = made::healthy();
+    let table = named.iter().copied().cycle().take(128).collect();
+    machine.nics[0].receive_spread = Ok(ReceiveSpread { queues: Some(8), table });
+    machine
+}
+
+#[test]
+fn a_table_that_leaves_queues_out_is_found() {
+    let finding = one(&spreading(&[0, 1, 2, 3]), "nic-receive-spread");
+    assert_eq!(finding.severity, Severity::Medium);
+    assert!(finding.title.contains("4 of 8 receive queues"), "{}", finding.title);
+    assert_eq!(finding.change.unwrap().by_hand, ["ethtool -X eth0 equal 8"]);
+    let one_idle = one(&spreading(&[0, 1, 2, 3, 4, 5, 6]), "nic-receive-spread");
+    assert_eq!(one_idle.severity, Severity::Low);
+    let heavy = one(&spreading(&[0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7]), "nic-receive-spread");
+    assert!(heavy.title.contains("unequal"), "{}", heavy.title);
+    assert!(heavy.observed.starts_with("queue 0: "), "{}", heavy.observed);
+}
+
+#[test]
+fn a_table_that_is_as_even_as_it_can_be_is_fine() {
+    let of = |machine: &machine::Machine| of(machine, "nic-receive-spread");
+    assert_eq!(of(&spreading(&[7, 6, 5, 4, 3, 2, 1, 0])), []);
+    let mut many = spreading(&[0]);
+    let table: Vec<u32> = (0..100).cycle().take(128).collect();
+    many.nics[0].receive_spread = Ok(ReceiveSpread { queues: Some(100), table });
+    assert_eq!(of(&many), []);
+    // More queues than entries: no table could name them all.
+    let table: Vec<u32> = (0..128).collect();
+    many.nics[0].receive_spread = Ok(ReceiveSpread { queues: Some(200), table });
+    assert_eq!(of(&many), []);
+    let mut down = spreading(&[0]);
+    down.nics[0].state = "down".into();
+    assert_eq!(of(&down), []);
+}
+
+#[test]
+fn queues_that_may_be_kept_for_steered_flows_are_told_and_left() {
+    let mut machine = spreading(&[0, 1, 2, 3]);
+    let name = "rx-ntuple-filter".to_owned();
+    let filter = Feature { name, active: true, wanted: true, fixed: false };
+    machine.nics[0].features = Ok(vec![filter]);
+    let finding = one(&machine, "nic-receive-spread");
+    assert_eq!((finding.confidence, finding.change), (setting::Confidence::Unsure, None));
 }

@@ -2,12 +2,11 @@
 //! What is wanted: a value that can be compared, where it may apply, and nothing that makes a
 //! machine less safe.
 
-use setting::{Form, Goal, NUMERIC_FACTS, Setting, TAGS, Wanted, Wish, canonical};
+use setting::{Form, Goal, NUMERIC_FACTS, Setting, TAGS, Wanted, Wish, canonical, keeps_safe};
 
 use crate::Complaint;
 use crate::complaint::{spelled, suggest};
 use crate::entry::Origin;
-use crate::guard::keeps_safe;
 
 /// Commands that open a machine: never part of a change.
 const DENIED_COMMANDS: &[&str] =
@@ -16,6 +15,7 @@ const DENIED_COMMANDS: &[&str] =
 /// Checks wishes and where they apply.
 pub(super) fn check(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
     check_meanings(setting, origin, out);
+    check_range(setting, origin, out);
     for goal in [Goal::Throughput, Goal::Latency, Goal::Balanced] {
         if let Some(wish) = setting.due(goal) {
             check_wish(wish, goal, setting, origin, out);
@@ -33,7 +33,8 @@ pub(super) fn check(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>
 fn check_meanings(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
     for (at, meaning) in setting.values.iter().enumerate() {
         let value = &meaning.value;
-        if meaning.means.trim().is_empty() {
+        let says_itself = ["on", "off"].contains(&value.as_str());
+        if meaning.means.trim().is_empty() && !says_itself {
             let what = format!("value `{value}` has no meaning");
             out.push(origin.complain("values", what, "say in plain words what it means"));
         }
@@ -42,6 +43,26 @@ fn check_meanings(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) 
             out.push(origin.complain("values", what, "keep one of them"));
         }
         check_spelling("values", value, setting, origin, out);
+    }
+}
+
+/// A range is one of numbers, and holds all that the entry speaks of.
+fn check_range(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
+    let Some((least, most)) = setting.range else { return };
+    if !is_numeric(setting) || least > most {
+        let what = format!("the range {least} to {most} is none of numbers");
+        out.push(origin.complain("range", what, "give least and most of a numeric setting"));
+        return;
+    }
+    let wishes = [Goal::Throughput, Goal::Latency, Goal::Balanced].map(|goal| setting.due(goal));
+    let bounds = wishes.into_iter().flatten().flat_map(|wish| {
+        let one_of = wish.one_of.iter().filter_map(|value| value.parse().ok());
+        one_of.chain(wish.at_least).chain(wish.at_most)
+    });
+    let values = setting.values.iter().filter_map(|meaning| meaning.value.parse::<i64>().ok());
+    for number in bounds.chain(values).filter(|number| !(least..=most).contains(number)) {
+        let what = format!("{number} is outside the range {least} to {most}");
+        out.push(origin.complain("range", what, "make the range wider, or mend the value"));
     }
 }
 

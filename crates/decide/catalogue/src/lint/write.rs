@@ -2,12 +2,11 @@
 //! How a setting is written: a file of the kernel or a place that fits the scope, never one that
 //! keeps the machine safe.
 
-use setting::{Reboot, Scope, Setting, Write, WritePlace};
+use setting::{Reboot, Scope, Setting, Write, WritePlace, keeps_safe};
 
 use super::observe::placeholders;
 use crate::Complaint;
 use crate::entry::Origin;
-use crate::guard::keeps_safe;
 
 /// Checks how a setting is written.
 pub(super) fn check(setting: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
@@ -92,6 +91,7 @@ fn fits(place: WritePlace, scope: Scope) -> bool {
         | WritePlace::Features
         | WritePlace::Pause
         | WritePlace::ReceiveSpread
+        | WritePlace::FlowSteering
         | WritePlace::TransmitSteering
         | WritePlace::ReceiveSteering => scope == Scope::Nic,
         WritePlace::Interrupt => matches!(scope, Scope::Machine | Scope::Nic | Scope::Drive),

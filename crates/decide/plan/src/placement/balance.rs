@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use machine::{Fact, Service, Why};
-use setting::{Form, Interrupts, Left, LeftWhy, Owner, Place, Planned, Reboot};
+use setting::{Form, Interrupts, Place, Planned};
 
 use super::{BALANCE, NIC, Taken};
 use crate::draft::{Draft, Drafted, Work};
@@ -23,16 +23,9 @@ pub(super) fn plan(work: &Work<'_>, taken: &Taken, draft: &mut Draft) {
     let Some(service) = service.filter(|service| service.running == Ok(true) && is_asked) else {
         return;
     };
-    if work.request.goal.is_none() && taken.queues.is_empty() {
-        return;
+    if !taken.queues.is_empty() || !taken.renumbered.is_empty() {
+        draft.change(ban(work, service, taken));
     }
-    if !taken.renumbered.is_empty() {
-        draft.leave(later(&taken.renumbered));
-    }
-    if taken.queues.is_empty() || !taken.renumbered.is_empty() {
-        return;
-    }
-    draft.change(ban(work, service, &taken.queues));
 }
 
 fn switch(work: &Work<'_>, service: Option<&Service>, value: &str) -> Drafted {
@@ -46,15 +39,19 @@ fn switch(work: &Work<'_>, service: Option<&Service>, value: &str) -> Drafted {
     drafted(work, place, Form::Text, from, value.to_owned(), "asked for by name", true)
 }
 
-/// The interrupts are left alone by number, beside those that somebody listed before.
-fn ban(work: &Work<'_>, service: &Service, queues: &BTreeSet<u32>) -> Drafted {
+/// The interrupts are left alone by number, beside those that somebody listed before. Where channels
+/// change first, the function stands for the numbers that its queues will have.
+fn ban(work: &Work<'_>, service: &Service, taken: &Taken) -> Drafted {
     let text = service.configuration.as_ref().map(|(_, text)| text.as_str());
     let text = text.unwrap_or_default();
     let before = setting::banned(text.as_bytes(), &setting::BAN_VARIABLES);
-    let all: Interrupts = theirs(text).union(queues).copied().collect();
+    let all: Interrupts = theirs(text).union(&taken.queues).copied().collect();
+    let later = taken.renumbered.iter().map(ToString::to_string);
+    let numbers = Some(all.to_string()).filter(|list| !list.is_empty());
+    let words: Vec<String> = numbers.into_iter().chain(later).collect();
     let because = "irqbalance looks at load every ten seconds and would move these queues again";
     // No file is no exception.
-    let (from, to) = (Ok(before.to_string()), all.to_string());
+    let (from, to) = (Ok(before.to_string()), words.join(" "));
     let mut drafted =
         drafted(work, Place::BannedInterrupts, Form::Numbers, from, to, because, false);
     drafted.planned.cost =
@@ -89,21 +86,6 @@ fn drafted(
         drops_link: None,
     };
     Drafted { planned, is_named, rank: usize::MAX }
-}
-
-fn later(nics: &[String]) -> Left {
-    Left {
-        setting: BALANCE.to_owned(),
-        devices: nics.to_vec(),
-        wanted: "leaves the queues alone".to_owned(),
-        owner: Owner::Os,
-        reboot: Reboot::None,
-        why: LeftWhy::Prerequisite,
-        because: "the queues get new interrupt numbers when the channels change: plan once more \
-                  after that"
-            .to_owned(),
-        by_hand: Vec::new(),
-    }
 }
 
 #[cfg(test)]

@@ -13,21 +13,25 @@
 mod balance;
 mod channels;
 mod drives;
+mod flows;
 mod isolated;
 mod pool;
 mod ports;
+mod spread;
 mod steering;
 mod vector;
 mod wish;
 
 use machine::Fact;
-use setting::{Device, Form, Place, Planned};
+use setting::{Device, Form, Left, Place, Planned};
 use units::CpuSet;
 
 use crate::draft::{Draft, Drafted, Work};
+use crate::request::Named;
 use crate::want::missing;
 
 pub(crate) use channels::fit_channels;
+pub(crate) use spread::is_in_the_way;
 pub(crate) use wish::Where;
 
 use pool::Pools;
@@ -38,9 +42,10 @@ pub(crate) const DRIVE: &str = "drive-irq-placement";
 pub(crate) const ISOLATED: &str = "isolated-cpu-interrupts";
 pub(crate) const XPS: &str = "xps-placement";
 pub(crate) const RPS: &str = "rps-placement";
+pub(crate) const SPREAD: &str = "nic-receive-spread";
 pub(crate) const BALANCE: &str = "irqbalance";
 
-/// Plans interrupts, XPS, RPS and irqbalance's exceptions.
+/// Plans interrupts, XPS, RPS, RSS and irqbalance's exceptions.
 pub(crate) fn place(work: &Work<'_>, draft: &mut Draft) {
     let vectors = Vectors::of(work.machine());
     let mut pools = Pools::of(work.machine());
@@ -49,9 +54,11 @@ pub(crate) fn place(work: &Work<'_>, draft: &mut Draft) {
     drives::place(work, &vectors, &mut pools, &mut taken, draft);
     isolated::place(work, &mut pools, &mut taken, draft);
     steering::receive(work, &mut pools, draft);
+    spread::plan(work, draft);
+    flows::plan(work, draft);
     balance::plan(work, &taken, draft);
     for one in &work.request.named {
-        let is_ours = [NIC, DRIVE, ISOLATED, XPS, RPS].contains(&one.setting.as_str());
+        let is_ours = [NIC, DRIVE, ISOLATED, XPS, RPS, SPREAD].contains(&one.setting.as_str());
         if is_ours && !draft.speaks_of(&one.setting) {
             draft.leave(missing(one, "no interrupt or queue that could be moved was seen"));
         }
@@ -65,8 +72,8 @@ pub(crate) struct Taken {
     placed: std::collections::BTreeSet<u32>,
     /// Queues of ports, which irqbalance must leave alone.
     queues: std::collections::BTreeSet<u32>,
-    /// Ports whose interrupts have no number yet: their channels change first.
-    renumbered: Vec<String>,
+    /// Functions whose queues have no numbers yet: their channels change first.
+    renumbered: std::collections::BTreeSet<units::PciAddress>,
 }
 
 /// Whether a vector's value was asked for, or found wrong.
@@ -164,6 +171,16 @@ fn named<'a>(work: &Work<'a>, setting: &str, device: &Device) -> Option<&'a str>
         one.setting == setting && one.device.as_ref().is_none_or(|name| work.is_same(device, name))
     });
     one.filter(|_| is_asked).map(|one| one.value.as_str())
+}
+
+/// What was named and a device does not have.
+fn missing_on(setting: &str, device: &str, value: &str, because: &str) -> Left {
+    let named = Named {
+        setting: setting.to_owned(),
+        value: value.to_owned(),
+        device: Some(device.to_owned()),
+    };
+    missing(&named, because)
 }
 
 /// Whether the goal may change a setting of a device.

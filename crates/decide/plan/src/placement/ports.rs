@@ -269,11 +269,18 @@ fn move_queues(
     for (queue, cpu) in port.queues.iter().zip(cpus) {
         for vector in queue {
             move_one(work, port, vector, cpu.to_string(), because.clone(), asked, taken, draft);
-            taken.queues.extend(vector.irq.map(|irq| irq.number));
         }
     }
+    keep_from_balance(port, taken);
+}
+
+/// irqbalance is to leave a port's queues alone.
+fn keep_from_balance(port: &Port<'_>, taken: &mut Taken) {
     if port.is_reset {
-        taken.renumbered.push(port.nic.name.clone());
+        taken.renumbered.extend(port.nic.function);
+    } else {
+        let irqs = port.queues.iter().flatten().filter_map(|vector| vector.irq);
+        taken.queues.extend(irqs.map(|irq| irq.number));
     }
 }
 
@@ -341,8 +348,8 @@ fn by_name(
                 let because = "asked for by name".to_owned();
                 let to = cpus.to_string();
                 move_one(work, port, vector, to, because, Asked::ByName, taken, draft);
-                taken.queues.extend(vector.irq.map(|irq| irq.number));
             }
+            keep_from_balance(port, taken);
         }
         Err(because) => draft.leave(Left {
             setting: NIC.to_owned(),

@@ -113,6 +113,9 @@ fn ethtool(device: Option<&Device>, what: &Ethtool, value: &str) -> Vec<String> 
         Ethtool::Pause => ("-A", ""),
         Ethtool::ReceiveSpread => ("-X", "equal "),
     };
+    if *what == Ethtool::ReceiveSpread && value == "default" {
+        return vec![format!("run ethtool -X {} default", quote(&device.name))];
+    }
     let words: Vec<String> = value.split([' ', '=']).map(quote).collect();
     vec![format!("run ethtool {flag} {} {word}{}", quote(&device.name), words.join(" "))]
 }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A plan as a shell script that a person can read and run, and the script that takes it back.
 //!
-//! POSIX shell (dash runs it). It stops at the first failure. With `ROOT` set it writes below that
-//! folder and runs no command: a copied or made-up /sys and /proc.
+//! POSIX shell (dash runs it). The first stops at the first failure; the second goes on to its end,
+//! the newest change first, and then fails. With `ROOT` set they write below that folder and run no
+//! command: a copied or made-up /sys and /proc.
 
 mod interrupt;
 mod line;
+mod pair;
 mod quote;
 
 use machine::Machine;
-use setting::{Goal, Left, Place, Plan, Planned};
+use setting::{Ethtool, Goal, Left, Place, Plan, Planned};
 
 use self::interrupt::Numbers;
 use self::line::{Direction, lines};
@@ -19,12 +21,11 @@ use crate::words::count;
 
 /// The functions of a script: name, text, and what they need in turn.
 const HELPERS: &[(&str, &str)] = &[
-    ("fail", "fail() { printf 'stopped: %s\\n' \"$1\" >&2; exit 1; }"),
     (
         "put",
         "# put FILE VALUE\n\
          put() {\n\
-         \x20   [ -e \"$1\" ] || fail \"there is no $1\"\n\
+         \x20   [ -e \"$1\" ] || { fail \"there is no $1\"; return 0; }\n\
          \x20   printf '%s\\n' \"$2\" > \"$1\" || fail \"cannot write $2 to $1\"\n\
          }",
     ),
@@ -40,7 +41,8 @@ const HELPERS: &[(&str, &str)] = &[
         "irq",
         "# irq NUMBER NAME CPUS: only while the number still is that device's\n\
          irq() {\n\
-         \x20   grep \"^ *$1:\" \"$ROOT/proc/interrupts\" | grep -qF -e \"$2\" || fail \"interrupt $1 is not $2\"\n\
+         \x20   grep \"^ *$1:\" \"$ROOT/proc/interrupts\" | grep -qF -e \"$2\" ||\n\
+         \x20       { fail \"interrupt $1 is not $2\"; return 0; }\n\
          \x20   put \"$ROOT/proc/irq/$1/smp_affinity_list\" \"$3\"\n\
          }",
     ),
@@ -49,17 +51,23 @@ const HELPERS: &[(&str, &str)] = &[
         "# irq_at FUNCTION PLACE CPUS: numbers change with the channels, places do not\n\
          irq_at() {\n\
          \x20   number=$(ls \"$ROOT/sys/bus/pci/devices/$1/msi_irqs\" | sort -n | sed -n \"${2}p\")\n\
-         \x20   [ -n \"$number\" ] || fail \"$1 has no interrupt $2\"\n\
+         \x20   [ -n \"$number\" ] || { fail \"$1 has no interrupt $2\"; return 0; }\n\
          \x20   put \"$ROOT/proc/irq/$number/smp_affinity_list\" \"$3\"\n\
          }",
     ),
     (
         "ban",
-        "# ban NUMBERS: starts irqbalance anew as it runs now, without these interrupts\n\
+        "# ban INTERRUPTS: starts irqbalance anew as it runs now, without these; a function stands for\n\
+         # all of its own\n\
          ban() {\n\
          \x20   pid=$(pidof -s irqbalance) || fail 'irqbalance does not run'\n\
          \x20   line=$(tr '\\0' ' ' < \"/proc/$pid/cmdline\")\n\
-         \x20   for number in $1; do line=\"$line --banirq=$number\"; done\n\
+         \x20   for word in $1; do\n\
+         \x20       case \"$word\" in\n\
+         \x20           *:*) word=$(ls \"$ROOT/sys/bus/pci/devices/$word/msi_irqs\") ;;\n\
+         \x20       esac\n\
+         \x20       for number in $word; do line=\"$line --banirq=$number\"; done\n\
+         \x20   done\n\
          \x20   mkdir -p /run/systemd/system/irqbalance.service.d\n\
          \x20   printf '[Service]\\nExecStart=\\nExecStart=%s\\n' \"$line\" \\\n\
          \x20       > /run/systemd/system/irqbalance.service.d/nearside.conf\n\
@@ -101,11 +109,16 @@ pub fn script(plan: &Plan, machine: &Machine) -> String {
 }
 
 /// The script that takes a plan back to what was observed when it was made. What was not seen is
-/// not restored: it says so.
+/// not restored: it says so. A failure does not keep it from the rest.
 pub fn undo_script(plan: &Plan, machine: &Machine) -> String {
     let what = format!("Takes back {}.", count(plan.changes.len(), "change"));
-    write(&what, &backwards(plan), Direction::Back, plan, machine)
+    let text = write(&what, &backwards(plan), Direction::Back, plan, machine);
+    format!("{text}\n{SUM}\n")
 }
+
+/// How an undoing ends.
+const SUM: &str =
+    "[ \"$failed\" = 0 ] || { printf '%s\\n' \"not taken back: $failed\" >&2; exit 1; }";
 
 fn purpose(goal: Option<Goal>) -> &'static str {
     match goal {
@@ -116,22 +129,37 @@ fn purpose(goal: Option<Goal>) -> &'static str {
     }
 }
 
-/// Changes in the order in which they are taken back. What moves other values comes before them
-/// here as well (channels reset affinity, a scheduler `nr_requests`); only bounds turn round, and
-/// irqbalance starts last.
+/// Changes in the order in which they are taken back: the newest first, as they may build on each
+/// other. What moves other values (channels reset affinity, a scheduler `nr_requests`) comes before
+/// all the others here as well, and irqbalance starts last.
 fn backwards(plan: &Plan) -> Vec<&Planned> {
     let is_service =
         |one: &&Planned| matches!(one.place, Place::Service { .. } | Place::BannedInterrupts);
-    let is_bound = |one: &Planned| one.setting.starts_with("uncore-m");
-    let (services, mut rest): (Vec<&Planned>, Vec<&Planned>) =
-        plan.changes.iter().partition(is_service);
-    let bounds: Vec<usize> =
-        rest.iter().enumerate().filter(|(_, one)| is_bound(one)).map(|(at, _)| at).collect();
-    for (first, last) in bounds.iter().zip(bounds.iter().rev()).take(bounds.len() / 2) {
-        rest.swap(*first, *last);
+    let all = plan.beside.iter().chain(&plan.changes).rev();
+    let (services, rest): (Vec<&Planned>, Vec<&Planned>) = all.partition(is_service);
+    let (movers, rest): (Vec<&Planned>, Vec<&Planned>) =
+        rest.into_iter().partition(|one| moves_others(&one.place));
+    movers.into_iter().chain(rest).chain(services).collect()
+}
+
+/// Files whose write moves those beside them, by the end of their path.
+const MOVERS: [&str; 6] = [
+    "/mtu",
+    "/queue/scheduler",
+    "/scaling_governor",
+    "/intel_pstate/no_turbo",
+    "/cpufreq/boost",
+    "/smt/control",
+];
+
+fn moves_others(place: &Place) -> bool {
+    match place {
+        Place::File { path } => MOVERS.iter().any(|end| path.ends_with(end)),
+        Place::Ethtool { what } => {
+            matches!(what, Ethtool::Channels | Ethtool::Rings | Ethtool::Features)
+        }
+        _ => false,
     }
-    rest.extend(services.into_iter().rev());
-    rest
 }
 
 fn write(
@@ -150,22 +178,38 @@ fn write(
             body.push_str(&format!("\n{heading}"));
             said = heading;
         }
-        for line in lines(planned, direction, &numbers) {
+        let zeroed =
+            (direction == Direction::Back).then(|| pair::lines(planned, changes)).flatten();
+        for line in zeroed.unwrap_or_else(|| lines(planned, direction, &numbers)) {
             body.push_str(&line);
             body.push('\n');
         }
     }
-    format!("{}{}{body}", head(what), helpers(&body))
+    format!("{}{}{body}", head(what, direction), helpers(&body))
 }
 
-fn head(what: &str) -> String {
+fn head(what: &str, direction: Direction) -> String {
+    let (manner, set, fail) = match direction {
+        Direction::Forth => (
+            "Stops at the first failure",
+            "set -eu",
+            "fail() { printf 'stopped: %s\\n' \"$1\" >&2; exit 1; }",
+        ),
+        Direction::Back => (
+            "Goes on after a failure, and fails at its end",
+            "set -u\nfailed=0",
+            "fail() { printf 'failed: %s\\n' \"$1\" >&2; failed=$((failed + 1)); }",
+        ),
+    };
     format!(
         "#!/bin/sh\n\
          # {what}\n\
-         # Made by nearside. Stops at the first failure; needs root.\n\
+         # Made by nearside. {manner}; needs root.\n\
          # ROOT=/a/folder writes into a copied /sys and /proc there instead.\n\
-         set -eu\n\
-         ROOT=${{ROOT:-}}\n"
+         {set}\n\
+         ROOT=${{ROOT:-}}\n\
+         \n\
+         {fail}\n"
     )
 }
 
@@ -183,7 +227,7 @@ fn helpers(body: &str) -> String {
         body.lines().filter(|line| !line.starts_with('#')).any(calls)
             || (name == "put" && (by_other("irq") || by_other("irq_at")))
     };
-    let used = HELPERS.iter().filter(|(name, _)| *name == "fail" || is_used(name));
+    let used = HELPERS.iter().filter(|(name, _)| is_used(name));
     used.map(|(_, text)| format!("\n{text}\n")).collect()
 }
 

@@ -15,7 +15,7 @@ mod simulate;
 use std::time::{Duration, Instant};
 
 use catalogue::Catalogue;
-use machine::Machine;
+use machine::{Carries, Machine};
 use nearside_plan::{Queues, Request, plan};
 use root::{DirRoot, Root};
 use setting::{Goal, Observation, Place, Plan, Planned};
@@ -41,6 +41,10 @@ fn main() {
         holds(&description("thousand-cpus", 8)?.build())
     }));
     trials.push(Trial::test("quick/thousand-cpus", quick));
+    trials
+        .push(Trial::test("script/pairs", || scripts::pairs(&description("sick-two-socket", 1)?)));
+    trials
+        .push(Trial::test("turned/turbo", || scripts::turned(&description("sick-two-socket", 1)?)));
     support::run(trials)
 }
 
@@ -86,18 +90,19 @@ fn captured(capture: &Capture) -> Result<(), Failed> {
 /// Holds on any machine.
 fn holds(root: &dyn Root) -> Result<(), Failed> {
     let seen = Seen::of(root);
+    let mut told = Seen::of(root);
+    told.machine.carriers.insert("elsewhere".to_owned(), [Carries::Login].into());
     for goal in GOALS {
         for queues in [Queues::Keep, Queues::Fit] {
             let request = Request { goal: Some(goal), queues, ..Request::default() };
             let said = |what: String| failed(format!("{goal:?}, {queues:?}: {what}"));
             one(&seen, &request).map_err(said)?;
-            // Named, so that the guard lets channels and rings pass.
+            // Named, and told that all is carried elsewhere, so that channels and rings pass.
             let named = Request {
                 devices: seen.machine.nics.iter().map(|nic| nic.name.clone()).collect(),
-                carries: vec!["nothing-here".to_owned()],
                 ..request
             };
-            one(&seen, &named)
+            one(&told, &named)
                 .map_err(|what| failed(format!("{goal:?}, {queues:?}, named: {what}")))?;
         }
     }

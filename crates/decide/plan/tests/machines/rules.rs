@@ -24,7 +24,8 @@ fn phase(planned: &Planned) -> usize {
 }
 
 /// (first, second): the second would be undone, or refused, before the first.
-const PAIRS: [(&str, &str); 6] = [
+const PAIRS: [(&str, &str); 7] = [
+    ("nic-ntuple", "rps-flow-count"),
     ("block-scheduler", "block-nr-requests"),
     ("block-scheduler-scsi", "block-nr-requests"),
     ("cpufreq-governor", "energy-performance-preference"),
@@ -69,7 +70,7 @@ pub(crate) fn safe(seen: &Seen, request: &Request, plan: &Plan) -> Result<(), St
         if let Place::File { path } = &planned.place {
             let is_kernel =
                 ["/sys/", "/proc/sys/", "/proc/irq/"].iter().any(|top| path.starts_with(top));
-            if !is_kernel || path.contains("..") || catalogue::keeps_safe(path) {
+            if !is_kernel || path.contains("..") || setting::keeps_safe(path) {
                 return Err(format!("{path} is written"));
             }
         }

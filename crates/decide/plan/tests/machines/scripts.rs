@@ -111,7 +111,7 @@ fn landed(root: &Path, now: &Seen, planned: &Planned) -> Result<(), Failed> {
                 form => canonical(form, &text),
             };
             let wanted = match planned.form {
-                Form::Selected | Form::CpuMask => Some(planned.to.clone()),
+                Form::Selected | Form::CpuMask | Form::Opposite => Some(planned.to.clone()),
                 form => canonical(form, &planned.to),
             };
             if is == wanted {
@@ -140,4 +140,74 @@ fn landed(root: &Path, now: &Seen, planned: &Planned) -> Result<(), Failed> {
         }
         _ => Ok(()),
     }
+}
+
+/// Limits that zero each other, on a kernel that refuses 0 in bytes: the ratio of before comes back by
+/// itself, a failure does not keep the rest from coming back, and is told at the end.
+pub(crate) fn pairs(description: &Description) -> Result<(), Failed> {
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let path = folder.path().join("root");
+    std::fs::create_dir(&path).map_err(failed)?;
+    description.tree().write_to(&path).map_err(failed)?;
+    let vm = |name: &str| path.join("proc/sys/vm").join(name);
+    let write = |name: &str, text: &str| std::fs::write(vm(name), text).map_err(failed);
+    for (name, text) in [
+        ("dirty_bytes", "0\n"),
+        ("dirty_ratio", "20\n"),
+        ("dirty_background_bytes", "65536\n"),
+        ("dirty_background_ratio", "0\n"),
+        ("swappiness", "60\n"),
+    ] {
+        write(name, text)?;
+    }
+    let seen = Seen::of(&DirRoot::open(&path).map_err(failed)?);
+    let wishes = ["dirty-bytes=8388608", "dirty-background-ratio=5", "swappiness=10"];
+    let named = wishes.iter().map(|wish| wish.parse()).collect::<Result<_, _>>().map_err(failed)?;
+    let plan = seen.plan(&Request { named, ..Request::default() });
+    // What the kernel makes of the plan; a write of bytes that may not be is refused by this file.
+    let refuse = |name: &str| {
+        std::fs::remove_file(vm(name)).map_err(failed)?;
+        std::os::unix::fs::symlink("/dev/full", vm(name)).map_err(failed)
+    };
+    write("dirty_ratio", "0\n")?;
+    write("dirty_background_bytes", "0\n")?;
+    write("dirty_background_ratio", "5\n")?;
+    write("swappiness", "10\n")?;
+    refuse("dirty_bytes")?;
+    let undo = undo_script(&plan, &seen.machine);
+    run(&path, &undo)?;
+    let is = |name: &str| std::fs::read_to_string(vm(name)).unwrap_or_default().trim().to_owned();
+    let all = || ["dirty_ratio", "dirty_background_bytes", "swappiness"].map(is);
+    if all() != ["20", "65536", "60"] {
+        return Err(format!("{:?} came back by {undo}", all()).into());
+    }
+    write("dirty_ratio", "0\n")?;
+    write("dirty_background_bytes", "0\n")?;
+    refuse("swappiness")?;
+    match run(&path, &undo) {
+        Ok(()) => Err("a failure was not told".into()),
+        Err(error) => {
+            let told = format!("{error:?}");
+            let came = ["dirty_ratio", "dirty_background_bytes"].map(is);
+            match told.contains("not taken back: 1") && came == ["20", "65536"] {
+                true => Ok(()),
+                false => Err(format!("{came:?}: {told}").into()),
+            }
+        }
+    }
+}
+
+/// What a file says the other way round is planned in the words of its setting.
+pub(crate) fn turned(description: &Description) -> Result<(), Failed> {
+    let seen = Seen::of(&description.build());
+    let only = vec!["turbo-boost".to_owned()];
+    let request = Request { goal: Some(Goal::Throughput), only, ..Request::default() };
+    let plan = seen.plan(&request);
+    let [turbo] = plan.changes.as_slice() else { return Err(format!("{plan:#?}").into()) };
+    if (turbo.from.as_deref(), turbo.to.as_str()) != (Ok("off"), "on") {
+        return Err(format!("{turbo:#?}").into());
+    }
+    let there = script(&plan, &seen.machine).contains("/no_turbo' '0'");
+    let back = undo_script(&plan, &seen.machine).contains("/no_turbo' '1'");
+    if there && back { Ok(()) } else { Err("the file is not written the other way round".into()) }
 }

@@ -42,7 +42,19 @@ pub(crate) fn after(seen: &Seen, plan: &Plan) -> Seen {
 }
 
 fn banned(machine: &mut Machine, to: &str) {
-    let words: Vec<String> = to.split(' ').map(|number| format!("--banirq={number}")).collect();
+    // A function stands for the interrupts that its queues have by then.
+    let of_function = |at: PciAddress| {
+        let is_own = |irq: &&Irq| {
+            let own = irq.source.as_ref().filter(|source| source.function == Some(at));
+            own.is_some_and(|source| source.is_io)
+        };
+        machine.irqs.iter().filter(is_own).map(|irq| irq.number.to_string()).collect()
+    };
+    let numbers = |word: &str| -> Vec<String> {
+        word.parse().map_or_else(|_| vec![word.to_owned()], of_function)
+    };
+    let words: Vec<String> =
+        to.split(' ').flat_map(numbers).map(|number| format!("--banirq={number}")).collect();
     let text = format!("OPTIONS=\"{}\"", words.join(" "));
     let mut services = machine.host.services.iter_mut();
     let service = services.find(|service| service.name == "irqbalance").unwrap();
@@ -132,6 +144,13 @@ fn is_of(irq: &Irq, at: PciAddress, queue: Option<u32>) -> bool {
 }
 
 fn ethtool(machine: &mut Machine, planned: &Planned, what: &Ethtool) {
+    if *what == Ethtool::ReceiveSpread {
+        let spread = nic(machine, planned).receive_spread.as_mut().unwrap();
+        let queues: u32 = planned.to.parse().unwrap();
+        assert!(spread.queues.is_none_or(|most| queues <= most), "the kernel refuses {queues}");
+        spread.table = (0..queues).cycle().take(spread.table.len()).collect();
+        return;
+    }
     for word in planned.to.split(' ') {
         let (key, value) = word.split_once('=').unwrap();
         let number = || value.parse::<u32>().unwrap();
@@ -173,6 +192,15 @@ fn channels(machine: &mut Machine, planned: &Planned, count: u32) {
     let at = device.function.unwrap();
     let nic = nic(machine, planned);
     nic.channels.as_mut().unwrap().combined.as_mut().unwrap().0 = count;
+    if let Ok(spread) = &mut nic.receive_spread {
+        let is_own = spread.is_default();
+        let fits = spread.table.iter().all(|queue| *queue < count);
+        assert!(is_own || fits, "the kernel refuses {count} channels");
+        spread.queues = Some(count);
+        if is_own {
+            spread.table = (0..count).cycle().take(spread.table.len()).collect();
+        }
+    }
     let template = nic.rx_queues.first().cloned();
     nic.rx_queues =
         (0..count).filter_map(|number| Some(RxQueue { number, ..template.clone()? })).collect();

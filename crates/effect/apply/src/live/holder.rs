@@ -28,17 +28,26 @@ pub(super) fn set(root: &LiveRoot, bound_us: Option<u32>) -> Result<(), Errno> {
         return Err(Errno::NOENT);
     }
     end(root)?;
-    let Some(bound_us) = bound_us else { return Ok(()) };
+    let Some(bound_us) = bound_us else {
+        forget_folder();
+        return Ok(());
+    };
     start(bound_us).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     wait(|| hold::bound(root) == Ok(Some(bound_us)))
 }
 
 fn end(root: &LiveRoot) -> Result<(), Errno> {
+    // systemd ends a unit of ours and knows it: one that ends by itself keeps its name for a while,
+    // and the next could not be started under it.
+    let _ = systemd::control(&["stop", "--", UNIT]);
     let holder = hold::holder(root).unwrap_or_default();
     let process =
         holder.and_then(|(process, _)| i32::try_from(process).ok()).and_then(Pid::from_raw);
     if let Some(process) = process {
-        kill_process(process, Signal::TERM)?;
+        match kill_process(process, Signal::TERM) {
+            Ok(()) | Err(Errno::SRCH) => {}
+            Err(errno) => return Err(errno),
+        }
         wait(|| hold::bound(root) == Ok(None))?;
     }
     match fs::remove_file(NOTE) {
@@ -46,6 +55,13 @@ fn end(root: &LiveRoot) -> Result<(), Errno> {
             Err(Errno::from_io_error(&error).unwrap_or(Errno::IO))
         }
         _ => Ok(()),
+    }
+}
+
+/// Its folder goes with the note, where nothing else is in it.
+fn forget_folder() {
+    if let Some(folder) = Path::new(NOTE).parent() {
+        let _ = fs::remove_dir(folder);
     }
 }
 

@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use setting::Ethtool;
 
 pub use self::holder::hold_idle_latency;
+use crate::kernel::OWN_SPREAD;
 use crate::{Kernel, ServiceOrder, pairs};
 
 /// Values that are on or off.
@@ -64,8 +65,8 @@ impl Kernel for LiveRoot {
                 Ok(pairs::features(&all))
             }
             Ethtool::ReceiveSpread => {
-                let queues = self.receive_spread(nic)?;
-                Ok(queues.iter().map(u32::to_string).collect::<Vec<_>>().join(" "))
+                let spread = self.receive_spread(nic)?;
+                Ok(spread.table.iter().map(u32::to_string).collect::<Vec<_>>().join(" "))
             }
         }
     }
@@ -89,6 +90,7 @@ impl Kernel for LiveRoot {
                     pairs::parse(values).into_iter().map(asked).collect();
                 self.set_features(nic, &all)
             }
+            Ethtool::ReceiveSpread if values == OWN_SPREAD => self.reset_receive_spread(nic),
             Ethtool::ReceiveSpread => {
                 let queues: Option<Vec<u32>> =
                     values.split_whitespace().map(|word| word.parse().ok()).collect();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keeps a wish over boots, hot-plug and re-opened devices: a unit, a udev rule, and a capture of
-//! the machine for which it was right.
+//! the machine for which it was right; where asked for, a timer that looks whether it holds.
 //!
 //! Not the values are kept: at each boot devices are found again by what they are, and the plan is
 //! made afresh. Where the topology is another one nothing is changed, since a placement that was
@@ -10,6 +10,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use machine::{Difference, Machine};
 use root::{About, LiveRoot, OpenError, Overwrite, Recorder};
@@ -18,28 +19,50 @@ use rustix::io::Errno;
 use super::{replace, systemd};
 
 const UNIT: &str = "/etc/systemd/system/nearside.service";
+const VERIFY_UNIT: &str = "/etc/systemd/system/nearside-verify.service";
+const TIMER_UNIT: &str = "/etc/systemd/system/nearside-verify.timer";
 const RULES: &str = "/etc/udev/rules.d/90-nearside.rules";
 /// The machine for which the wish was right.
 const MACHINE: &str = "/var/lib/nearside/persisted.tar.zst";
 const SERVICE: &str = "nearside.service";
+const VERIFY: &str = "nearside-verify.service";
+const TIMER: &str = "nearside-verify.timer";
 const HEAD: &str = "# Written by `nearside persist`; `nearside persist --remove` takes it away.\n";
+
+/// What is kept over boots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// The words of an `apply` by this program.
+    pub words: Vec<String>,
+    /// How often it is looked whether what was applied holds, to the second; none for never.
+    pub verify_every: Option<Duration>,
+}
 
 /// Whether systemd runs, without which nothing can be kept.
 pub fn is_possible() -> bool {
     systemd::is_booted()
 }
 
-/// Keeps a wish: the words of an `apply` by this program. `about` stands in the kept capture.
+/// Keeps a wish. `about` stands in the kept capture.
 ///
 /// # Errors
 /// A file cannot be written, or systemd refuses.
-pub fn install(kernel: &LiveRoot, words: &[String], about: &About) -> io::Result<()> {
+pub fn install(kernel: &LiveRoot, wish: &Wish, about: &About) -> io::Result<()> {
     keep_machine(kernel, about)?;
-    for (path, text) in files(words)? {
+    if wish.verify_every.is_none() {
+        // That of an earlier wish.
+        take_away(&[TIMER_UNIT, VERIFY_UNIT])?;
+    }
+    for (path, text) in files(wish)? {
         replace(Path::new(path), Some(text.as_bytes())).map_err(|error| named(path, &error))?;
     }
     control(&["daemon-reload"])?;
     control(&["enable", "--quiet", SERVICE])?;
+    if wish.verify_every.is_some() {
+        control(&["enable", "--quiet", TIMER])?;
+        // One that runs takes its new period at a restart only.
+        control(&["restart", TIMER])?;
+    }
     reload_rules();
     Ok(())
 }
@@ -49,13 +72,7 @@ pub fn install(kernel: &LiveRoot, words: &[String], about: &About) -> io::Result
 /// # Errors
 /// A file cannot be removed, or systemd refuses.
 pub fn remove() -> io::Result<Vec<&'static str>> {
-    let there = present();
-    if there.contains(&UNIT) {
-        control(&["disable", "--quiet", SERVICE])?;
-    }
-    for path in &there {
-        replace(Path::new(path), None).map_err(|error| named(path, &error))?;
-    }
+    let there = take_away(&[UNIT, VERIFY_UNIT, TIMER_UNIT, RULES, MACHINE])?;
     if !there.is_empty() {
         control(&["daemon-reload"])?;
         reload_rules();
@@ -67,19 +84,32 @@ pub fn remove() -> io::Result<Vec<&'static str>> {
 ///
 /// # Errors
 /// This program's own path is not known.
-pub fn install_script(words: &[String]) -> io::Result<String> {
+pub fn install_script(wish: &Wish) -> io::Result<String> {
     let file = |(path, text): &(&str, String)| format!("cat > {path} <<'END'\n{text}END\n");
-    let files = files(words)?.iter().map(file).collect::<String>();
+    let files = files(wish)?.iter().map(file).collect::<String>();
+    let timer = match wish.verify_every {
+        Some(_) => format!("systemctl enable {TIMER}\nsystemctl restart {TIMER}\n"),
+        None => String::new(),
+    };
     Ok(format!(
-        "#!/bin/sh\nset -e\n{files}systemctl daemon-reload\nsystemctl enable {SERVICE}\nudevadm \
+        "#!/bin/sh\nset -e\n{files}systemctl daemon-reload\nsystemctl enable {SERVICE}\n{timer}udevadm \
          control --reload\n"
     ))
 }
 
 /// What [`remove`] would do, as a shell script.
 pub fn remove_script() -> String {
-    let lines = present().iter().map(|path| format!("rm {path}\n")).collect::<String>();
-    format!("#!/bin/sh\nset -e\nsystemctl disable {SERVICE}\n{lines}systemctl daemon-reload\n")
+    let there = present(&[UNIT, VERIFY_UNIT, TIMER_UNIT, RULES, MACHINE]);
+    if there.is_empty() {
+        return "#!/bin/sh\n# Nothing is kept over boots.\n".to_owned();
+    }
+    let ends = orders_to_end(&there).into_iter().map(|words| {
+        let may_fail = if words.contains(&"reset-failed") { " 2>/dev/null || true" } else { "" };
+        format!("systemctl {}{may_fail}\n", words.join(" "))
+    });
+    let lines = there.iter().map(|path| format!("rm {path}\n"));
+    let lines: String = ends.chain(lines).collect();
+    format!("#!/bin/sh\nset -e\n{lines}systemctl daemon-reload\nudevadm control --reload\n")
 }
 
 /// What of the topology is not as it was when the wish was kept.
@@ -89,11 +119,43 @@ pub fn remove_script() -> String {
 pub fn moved(now: &Machine) -> Result<Vec<Difference>, OpenError> {
     let kept = root::open(Path::new(MACHINE), None)?;
     let then = linux::read(&*kept.root);
-    Ok(then.differences(now).into_iter().filter(Difference::is_of_topology).collect())
+    Ok(then.moved(now))
 }
 
-fn present() -> Vec<&'static str> {
-    [UNIT, RULES, MACHINE].into_iter().filter(|path| Path::new(path).exists()).collect()
+fn present(paths: &[&'static str]) -> Vec<&'static str> {
+    paths.iter().copied().filter(|path| Path::new(path).exists()).collect()
+}
+
+/// Ends the units among some files, removes those that are there, and says which were.
+fn take_away(paths: &[&'static str]) -> io::Result<Vec<&'static str>> {
+    let there = present(paths);
+    for words in orders_to_end(&there) {
+        match control(&words) {
+            Err(error) if !words.contains(&"reset-failed") => return Err(error),
+            // What has not failed has no such state.
+            _ => {}
+        }
+    }
+    for path in &there {
+        replace(Path::new(path), None).map_err(|error| named(path, &error))?;
+    }
+    Ok(there)
+}
+
+/// What systemd has to be told before files are removed: a failed unit stays listed without.
+fn orders_to_end(paths: &[&str]) -> Vec<Vec<&'static str>> {
+    let mut orders = Vec::new();
+    if paths.contains(&TIMER_UNIT) {
+        orders.push(vec!["disable", "--quiet", "--now", TIMER]);
+    }
+    if paths.contains(&VERIFY_UNIT) {
+        orders.push(vec!["reset-failed", VERIFY]);
+    }
+    if paths.contains(&UNIT) {
+        orders.push(vec!["disable", "--quiet", SERVICE]);
+        orders.push(vec!["reset-failed", SERVICE]);
+    }
+    orders
 }
 
 /// Saves the machine as it is now. It stays here, so nothing in it is replaced.
@@ -108,9 +170,47 @@ fn keep_machine(kernel: &LiveRoot, about: &About) -> io::Result<()> {
     saved.map(drop).map_err(|error| named(MACHINE, &error))
 }
 
-fn files(words: &[String]) -> io::Result<[(&'static str, String); 2]> {
+fn files(wish: &Wish) -> io::Result<Vec<(&'static str, String)>> {
     let program = std::env::current_exe()?;
-    Ok([(UNIT, unit(&program, words)), (RULES, rules())])
+    let mut files = vec![(UNIT, unit(&program, &wish.words)), (RULES, rules())];
+    if let Some(every) = wish.verify_every {
+        files.push((VERIFY_UNIT, verify_unit(&program)));
+        files.push((TIMER_UNIT, timer(every)));
+    }
+    Ok(files)
+}
+
+/// What looks once. Its code 3, for drift, makes it a failed unit, which every monitor shows; what
+/// does not hold stands in the journal.
+fn verify_unit(program: &Path) -> String {
+    let program = quoted(&program.display().to_string());
+    format!(
+        "{HEAD}[Unit]\n\
+         Description=nearside: whether what was changed still holds\n\
+         Documentation=man:nearside-verify(1)\n\
+         After={SERVICE}\n\
+         \n\
+         [Service]\n\
+         Type=oneshot\n\
+         ExecStart={program} verify\n"
+    )
+}
+
+fn timer(every: Duration) -> String {
+    let seconds = every.as_secs();
+    format!(
+        "{HEAD}[Unit]\n\
+         Description=nearside: looks every {seconds} s whether what was changed still holds\n\
+         Documentation=man:nearside-persist(1)\n\
+         \n\
+         [Timer]\n\
+         OnActiveSec={seconds}s\n\
+         OnUnitActiveSec={seconds}s\n\
+         AccuracySec=1s\n\
+         \n\
+         [Install]\n\
+         WantedBy=timers.target\n"
+    )
 }
 
 /// The unit. `After=` names what is known to write the same values, so that ours come last.
@@ -206,5 +306,27 @@ mod tests {
         let rules = rules();
         assert_eq!(rules.matches("start nearside.service").count(), 2, "{rules}");
         assert!(rules.contains("ENV{DEVTYPE}==\"disk\", RUN+="), "{rules}");
+    }
+
+    #[test]
+    fn a_timer_comes_with_a_period_only() {
+        let wish = |verify_every| Wish { words: Vec::new(), verify_every };
+        assert_eq!(files(&wish(None)).unwrap().len(), 2);
+        let script = install_script(&wish(Some(Duration::from_secs(300)))).unwrap();
+        for line in [
+            "cat > /etc/systemd/system/nearside-verify.timer <<'END'\n",
+            "OnUnitActiveSec=300s\n",
+            " verify\n",
+            "systemctl restart nearside-verify.timer\n",
+        ] {
+            assert!(script.contains(line), "{line}: {script}");
+        }
+    }
+
+    #[test]
+    fn a_timer_ends_before_its_file_goes() {
+        let ends = orders_to_end(&[UNIT, TIMER_UNIT, VERIFY_UNIT]);
+        assert_eq!(ends.first(), Some(&vec!["disable", "--quiet", "--now", TIMER]));
+        assert_eq!(orders_to_end(&[RULES, MACHINE]), Vec::<Vec<&str>>::new());
     }
 }

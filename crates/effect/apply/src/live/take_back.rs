@@ -2,114 +2,185 @@
 //! What takes a transaction back by itself unless somebody confirms it in time.
 //!
 //! It is there before the first write and outlives everything that the change may bring down: the
-//! login, its shell, and the process that applies. Where systemd runs it is a timer of its own;
-//! elsewhere a process in a session of its own. Either calls this program's `revert` with
+//! login, its shell, and the process that applies. Where systemd runs it is a service of its own;
+//! elsewhere a process in a session of its own. Either is this program's `revert` with
 //! `--unless-confirmed`.
+//!
+//! It knows its transaction by a token that stands in the head of that one alone, and waits for the
+//! journal that the apply holds: so it begins to count when the apply has ended, however that was.
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::systemd;
 
-/// What waits for a confirmation.
+/// What waits for a confirmation. Dropped, it is called off, but in a panic: what was changed until
+/// then has to go.
 #[derive(Debug)]
 pub struct TakeBack {
-    by: By,
+    token: String,
+    by: Option<By>,
 }
 
 #[derive(Debug)]
 enum By {
-    Timer(String),
+    Service(String),
     Process(Child),
 }
 
 /// The word by which a process tells that it is on its own.
 const READY: &[u8; 6] = b"ready\n";
 
-/// Starts what takes a transaction back that is going to be made. `journal` is where it is written
-/// down, from the top.
+/// A process starts within milliseconds, and within seconds where all else waits for it too.
+const START: Duration = Duration::from_secs(30);
+
+/// How often the one that waits looks at the clock: a machine that slept, or was stopped, must not
+/// get more time.
+const STEP: Duration = Duration::from_millis(500);
+
+/// Starts what takes a transaction back that is going to be made with its [`TakeBack::token`].
+/// `journal` is where it is written down, from the top; this process holds it.
 ///
 /// # Errors
 /// It cannot be started. Nothing may be changed then.
-pub fn start(journal: &Path, transaction: u64, after: Duration) -> io::Result<TakeBack> {
-    let program = std::env::current_exe()?;
-    let unit = format!("nearside-take-back-{transaction}");
+pub fn start(journal: &Path) -> io::Result<TakeBack> {
+    let token = token()?;
+    let unit = format!("nearside-take-back-{token}.service");
+    let mut command = Command::new(std::env::current_exe()?);
     let by = match systemd::runner(&unit) {
-        Some(runner) => timer(runner, unit, &program, journal, transaction, after)?,
-        None => By::Process(process(&program, journal, transaction, after)?),
+        Some(mut runner) => {
+            // Started only when it has said so: sd_notify(3).
+            runner.arg("--service-type=notify").arg(command.get_program());
+            revert(&mut runner, journal, &token);
+            match systemd::code(&mut runner)? {
+                0 => By::Service(unit),
+                code => return Err(io::Error::other(format!("systemd-run answers {code}"))),
+            }
+        }
+        None => {
+            revert(&mut command, journal, &token);
+            By::Process(process(&mut command)?)
+        }
     };
-    Ok(TakeBack { by })
+    Ok(TakeBack { token, by: Some(by) })
 }
 
-/// The words of the revert that waits for so long.
-fn revert(command: &mut Command, journal: &Path, transaction: u64, wait: Duration) {
-    command.args(["revert", "--transaction", &transaction.to_string()]);
-    command.args(["--unless-confirmed", &format!("{}s", wait.as_secs())]);
+/// 64 bits that no other transaction has.
+fn token() -> io::Result<String> {
+    let mut bytes = [0_u8; 8];
+    getrandom(&mut bytes, GetRandomFlags::empty())?;
+    Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))
+}
+
+/// The words of the revert that waits.
+fn revert(command: &mut Command, journal: &Path, token: &str) {
+    command.args(["revert", "--unless-confirmed", token]);
     command.args([OsStr::new("--journal"), journal.as_os_str()]);
 }
 
-fn timer(
-    mut runner: Command,
-    unit: String,
-    program: &Path,
-    journal: &Path,
-    transaction: u64,
-    after: Duration,
-) -> io::Result<By> {
-    runner.arg(format!("--on-active={}s", after.as_secs()));
-    runner.arg("--timer-property=AccuracySec=100ms").arg(program);
-    revert(&mut runner, journal, transaction, Duration::ZERO);
-    match systemd::code(&mut runner)? {
-        0 => Ok(By::Timer(unit)),
-        code => Err(io::Error::other(format!("systemd-run answers {code}"))),
-    }
-}
-
-/// A process that says when it is on its own: only then may the first write be made.
-fn process(program: &Path, journal: &Path, transaction: u64, after: Duration) -> io::Result<Child> {
-    let mut command = Command::new(program);
-    revert(&mut command, journal, transaction, after);
+/// A process that says when it is on its own: only then may the first write be made. It has not
+/// touched the journal by then, which the caller holds.
+fn process(command: &mut Command) -> io::Result<Child> {
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn()?;
-    let mut word = [0; READY.len()];
-    let said = child.stdout.take().map(|mut stdout| stdout.read_exact(&mut word));
-    if !matches!(said, Some(Ok(()))) || word != *READY {
-        // It ended, or is to end: there is nothing to be done about a failure of this.
-        let _ = child.kill();
-        return Err(io::Error::other("it ended at once"));
+    if child.stdout.take().is_some_and(says_ready) {
+        return Ok(child);
     }
-    Ok(child)
+    // It ended, or is to end: there is nothing to be done about a failure of this.
+    let _ = child.kill();
+    let _ = child.wait();
+    Err(io::Error::other("it did not start"))
 }
 
-/// What the revert that waits does first: leaves the session it was started in, says so, and waits.
-/// One that a timer starts has waited already.
+/// Whether the word comes in time. A process that never says it must not be waited for: the journal
+/// is held meanwhile.
+fn says_ready(mut stdout: impl Read + Send + 'static) -> bool {
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let mut word = [0; READY.len()];
+        let is_ready = stdout.read_exact(&mut word).is_ok() && word == *READY;
+        // Where nobody waits any more, nobody is to be told.
+        let _ = tell.send(is_ready);
+    });
+    told.recv_timeout(START).unwrap_or(false)
+}
+
+/// What the revert that waits does first, before it asks for the journal: leaves the session it was started in, and says so.
 ///
 /// # Errors
 /// It cannot leave the session, or nobody listens.
-pub fn wait(after: Duration) -> io::Result<()> {
-    if after.is_zero() {
-        return Ok(());
+pub fn ready() -> io::Result<()> {
+    if let Err(error) = rustix::process::setsid() {
+        // A service leads its session already.
+        if rustix::process::getsid(None) != Ok(rustix::process::getpid()) {
+            return Err(error.into());
+        }
     }
-    rustix::process::setsid()?;
-    let mut out = io::stdout().lock();
-    out.write_all(READY)?;
-    out.flush()?;
-    drop(out);
-    std::thread::sleep(after);
-    Ok(())
+    match std::env::var_os("NOTIFY_SOCKET") {
+        Some(socket) => notify(&socket),
+        None => {
+            let mut out = io::stdout().lock();
+            out.write_all(READY)?;
+            out.flush()
+        }
+    }
+}
+
+/// Tells systemd: a datagram to a path, or to an abstract name after `@` (sd_notify(3)).
+fn notify(socket: &OsStr) -> io::Result<()> {
+    let address = match socket.as_encoded_bytes().strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name)?,
+        None => SocketAddr::from_pathname(socket)?,
+    };
+    UnixDatagram::unbound()?.send_to_addr(b"READY=1", &address).map(drop)
+}
+
+/// Seconds since this boot began, time asleep included.
+pub fn now_s() -> u64 {
+    u64::try_from(clock_gettime(ClockId::Boottime).tv_sec).unwrap_or_default()
+}
+
+/// Waits until so many seconds since this boot began have passed.
+pub fn wait_until(due_s: u64) {
+    while now_s() < due_s {
+        thread::sleep(STEP);
+    }
 }
 
 impl TakeBack {
+    /// What the transaction has to have in its head.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Leaves it waiting when this process ends.
+    pub fn leave(mut self) {
+        self.by = None;
+    }
+}
+
+impl Drop for TakeBack {
     /// Ends it: nothing was changed that could be taken back. One that goes on finds no transaction.
-    pub fn call_off(self) {
-        match self.by {
-            By::Timer(unit) => {
-                let _ = systemd::control(&["stop", &format!("{unit}.timer")]);
+    fn drop(&mut self) {
+        if thread::panicking() {
+            return;
+        }
+        match self.by.take() {
+            None => {}
+            Some(By::Service(unit)) => {
+                let _ = systemd::control(&["stop", "--", &unit]);
             }
-            By::Process(mut child) => {
+            Some(By::Process(mut child)) => {
                 let _ = child.kill();
                 let _ = child.wait();
             }

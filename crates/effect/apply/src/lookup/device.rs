@@ -31,7 +31,7 @@ pub(super) fn find(root: &dyn Root, device: &Device) -> Fact<Option<String>> {
         }
         DeviceKind::Drive => search(root, device, BLOCK, drive_fits),
         DeviceKind::Nic => search(root, device, NET, nic_fits),
-        DeviceKind::ScsiHost => search(root, device, HOSTS, |_, _, _| Fit::Unknown),
+        DeviceKind::ScsiHost => search(root, device, HOSTS, host_fits),
     }
 }
 
@@ -198,6 +198,33 @@ fn nic_fits(root: &dyn Root, name: &str, serial: &str) -> Fit {
     }
 }
 
+/// Hosts are numbered in the order in which they were found: behind AHCI each port of a function is
+/// one, and which is told by its number there.
+fn host_fits(root: &dyn Root, name: &str, serial: &str) -> Fit {
+    match host_port(root, name) {
+        Some(port) if port == serial => Fit::Yes,
+        Some(_) => Fit::No,
+        None => Fit::Unknown,
+    }
+}
+
+/// `0000:00:1f.2 port 3`: what a SATA host is, whatever its number. The host lies below its port,
+/// `.../0000:00:1f.2/ata4/host3`, whose number on the controller the port tells
+/// (drivers/ata/libata-transport.c). None for hosts of other transports: they have a function alone.
+pub(super) fn host_port(root: &dyn Root, name: &str) -> Option<String> {
+    let path = root.resolve(&format!("{HOSTS}/{name}")).ok()?;
+    let function: PciAddress = path.rsplit('/').find_map(|part| part.parse().ok())?;
+    let is_port = |part: &&str| {
+        let number = part.strip_prefix("ata").unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let ata = path.split('/').find(is_port)?;
+    let (folder, _) = path.split_once(&format!("/{ata}/"))?;
+    let number: u32 =
+        text(root, &format!("{folder}/{ata}/ata_port/{ata}/port_no")).ok()?.trim().parse().ok()?;
+    Some(format!("{function} port {number}"))
+}
+
 /// The function that something in a folder of links hangs from.
 fn of(root: &dyn Root, folder: &str, name: &str) -> Option<PciAddress> {
     let path = root.resolve(&format!("{folder}/{name}")).ok()?;
@@ -361,6 +388,42 @@ mod tests {
         assert_eq!(name("sda", a, "1:0:0:0").as_deref(), Some("sdb"));
         assert_eq!(name("sdb", b, "").as_deref(), Some("sda"));
         assert_eq!(name("sdb", "0000:03:00.0", ""), None);
+    }
+
+    /// AHCI makes a host of each port; the next boot may find another controller first.
+    #[test]
+    fn a_host_is_found_by_its_port() {
+        let boot = |first: &str, second: &str| {
+            let mut root = MemoryRoot::new();
+            let hosts = [first, second].into_iter().flat_map(|at| [(at, 0), (at, 1)]);
+            for (number, (function, port)) in (0..).zip(hosts) {
+                let ata = format!("ata{}", number + 1);
+                let folder = format!("/sys/devices/pci0000:00/{function}/{ata}");
+                let host = format!("{folder}/host{number}/scsi_host/host{number}");
+                root.file(&format!("{folder}/ata_port/{ata}/port_no"), format!("{port}\n"))
+                    .file(&format!("{host}/link_power_management_policy"), "max_performance\n")
+                    .symlink(&format!("{HOSTS}/host{number}"), &host);
+            }
+            root
+        };
+        let (sata, other) = ("0000:00:17.0", "0000:00:18.0");
+        let root = boot(sata, other);
+        let own = host_port(&root, "host1").unwrap();
+        assert_eq!(own, "0000:00:17.0 port 1");
+        let function = Some(sata.parse().unwrap());
+        let host = |serial: Option<String>| Device {
+            name: "host1".to_owned(),
+            kind: DeviceKind::ScsiHost,
+            function,
+            serial,
+            port: None,
+        };
+        assert_eq!(find(&root, &host(Some(own.clone()))).unwrap().as_deref(), Some("host1"));
+        let turned = boot(other, sata);
+        assert_eq!(find(&turned, &host(Some(own))).unwrap().as_deref(), Some("host3"));
+        // By its function alone it could be either of two, and neither is taken.
+        assert_eq!(find(&turned, &host(None)).unwrap(), None);
+        assert_eq!(host_port(&turned, "host7"), None);
     }
 
     #[test]

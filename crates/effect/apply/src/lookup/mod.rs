@@ -5,7 +5,7 @@ mod device;
 mod noting;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use linux::Vector;
 use machine::Why;
@@ -128,6 +128,9 @@ impl<'a> Lookup<'a> {
         let Some(name) = self.name(device) else { return device.clone() };
         let serial = match device.kind {
             DeviceKind::Nic => device::permanent_address(&self.noting, &name),
+            DeviceKind::ScsiHost => {
+                device.serial.clone().or_else(|| device::host_port(&self.noting, &name))
+            }
             _ => device.serial.clone(),
         };
         let function = device::function(&self.noting, device.kind, &name).or(device.function);
@@ -232,6 +235,14 @@ impl<'a> Lookup<'a> {
                 Err(Why::Absent) => return Ok(None),
                 Err(why) => return Err(Absent::Unread(why)),
             }
+            // Where a `*` or a link of the kernel's leads to counts, not how it is written.
+            let real = match self.noting.resolve(&path) {
+                Err(Why::Absent) => return Ok(None),
+                real => real.map_err(Absent::Unread)?,
+            };
+            if ![&path, &real].into_iter().all(|path| may_be_written(path)) {
+                return Ok(None);
+            }
             let place = Place::File { path: pattern };
             Ok(Some(Found { spot: Spot::File(path), place, part: part.to_owned() }))
         };
@@ -276,6 +287,30 @@ impl<'a> Lookup<'a> {
         Ok(format!("/proc/irq/{}/smp_affinity_list", vector.number))
     }
 
+    /// A wanted value with all that stands for something else filled in: among interrupts that are
+    /// left alone, a function stands for the numbers that its queues have now.
+    pub(crate) fn meant(&self, place: &Place, to: &str) -> String {
+        if *place != Place::BannedInterrupts || !to.contains(':') {
+            return to.to_owned();
+        }
+        let mut numbers: BTreeSet<String> = BTreeSet::new();
+        for word in to.split_whitespace() {
+            match word.parse() {
+                Ok(function) => numbers.extend(self.queues_of(function)),
+                Err(_) => numbers.extend([word.to_owned()]),
+            }
+        }
+        numbers.into_iter().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Numbers of the vectors that a function's queues have; all of them where no name tells a queue.
+    fn queues_of(&self, function: PciAddress) -> Vec<String> {
+        let vectors = self.vectors(function);
+        let is_told = vectors.iter().any(|vector| vector.queue.is_some());
+        let own = vectors.iter().filter(|vector| !is_told || vector.queue.is_some());
+        own.map(|vector| vector.number.to_string()).collect()
+    }
+
     /// The vectors of a function.
     pub(crate) fn vectors(&self, function: PciAddress) -> Vec<Vector> {
         if let Some(known) = self.vectors.borrow().get(&function) {
@@ -295,32 +330,11 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Knobs that guard the machine, or run programs: no plan is about speed that writes them.
-const GUARDS: [&str; 16] = [
-    "accept_redirects",
-    "accept_source_route",
-    "core_pattern",
-    "drop_caches",
-    "hotplug",
-    "kptr_restrict",
-    "modprobe",
-    "modules_disabled",
-    "poweroff_cmd",
-    "randomize_va_space",
-    "rp_filter",
-    "sysrq",
-    "tcp_sack",
-    "tcp_syncookies",
-    "uevent_helper",
-    "yama",
-];
-
 /// Only the kernel's own knobs are written as files, and no path leaves them.
 fn may_be_written(path: &str) -> bool {
     let inside = ["/sys/", "/proc/sys/", "/proc/irq/"];
     let is_inside = inside.iter().any(|top| path.starts_with(top));
-    let is_forbidden = |part: &str| part == ".." || GUARDS.contains(&part);
-    is_inside && !path.split('/').any(is_forbidden)
+    is_inside && !path.split('/').any(|part| part == "..") && !setting::keeps_safe(path)
 }
 
 /// A name that is one part of a path.
@@ -351,6 +365,8 @@ mod tests {
             "/proc/sys/kernel/core_pattern",
             "/proc/sys/net/ipv4/conf/all/rp_filter",
             "/proc/sysrq-trigger",
+            "/proc/sys/net/ipv4/conf/all/secure_redirect*",
+            "/proc/sys/fs/binfmt_misc/register",
         ] {
             assert!(!may_be_written(path), "{path}");
         }

@@ -33,6 +33,8 @@ use crate::{Kernel, ServiceOrder};
 
 /// The name of this boot.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
+/// The name of this process's network namespace.
+const NETWORK: &str = "/proc/self/ns/net";
 
 /// A kernel for tests.
 #[derive(Debug)]
@@ -61,6 +63,8 @@ struct State {
     services: BTreeMap<String, bool>,
     /// CPUs without a free interrupt vector.
     full: CpuSet,
+    /// The network namespace of this process.
+    network: Option<String>,
     /// How many writes went through, and to where.
     writes: Vec<String>,
 }
@@ -131,6 +135,11 @@ impl Simulated {
     pub fn take_away(&self, path: &str) {
         let real = self.real(path);
         self.state().files.remove(&real);
+    }
+
+    /// From now on this process is in a network namespace of that name.
+    pub fn enter_network(&self, name: &str) {
+        self.state().network = Some(name.to_owned());
     }
 
     /// An interrupt comes: only now does its effective affinity follow.
@@ -288,7 +297,10 @@ impl Root for Simulated {
 
     fn link(&self, path: &str) -> Fact<String> {
         self.asked()?;
-        self.base.link(path)
+        match self.state().network.clone().filter(|_| path == NETWORK) {
+            Some(network) => Ok(network),
+            None => self.base.link(path),
+        }
     }
 
     fn resolve(&self, path: &str) -> Fact<String> {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use machine::{Channels, Coalescing, Fact, Feature, Rings};
+use machine::{Channels, Coalescing, Fact, Feature, ReceiveSpread, Rings};
 use root::{Question, Root};
 use rustix::io::Errno;
 use serde::de::DeserializeOwned;
@@ -12,6 +12,7 @@ use units::{Cpu, CpuSet, PciAddress};
 
 use super::files::print_mask;
 use super::{Simulated, interrupts};
+use crate::kernel::OWN_SPREAD;
 use crate::pairs::{self, Pairs};
 
 /// Features that need scatter-gather (`netdev_fix_features`, net/core/dev.c).
@@ -29,6 +30,8 @@ pub(super) struct Port {
     pause: Option<[bool; 3]>,
     features: Vec<Feature>,
     spread: Vec<u32>,
+    /// Whether somebody set the spread (`IFF_RXFH_CONFIGURED`), so that it stays when channels change.
+    is_spread_set: bool,
 }
 
 /// The devices of a tree, by what it answers to questions.
@@ -43,13 +46,15 @@ fn port(root: &dyn Root, name: &str) -> Port {
     let channels: Option<Channels> = json(root, &Question::Channels(own()));
     let queues = channels.as_ref().and_then(|channels| channels.combined).map(|(now, _)| now);
     let pause: Option<[bool; 2]> = json(root, &Question::Pause(own()));
+    let spread: Option<ReceiveSpread> = json(root, &Question::ReceiveSpread(own()));
     Port {
+        is_spread_set: spread.as_ref().is_some_and(|spread| !spread.is_default()),
+        spread: spread.map(|spread| spread.table).or(queues.map(even)).unwrap_or_default(),
         driver: driver["driver"].as_str().unwrap_or_default().to_owned(),
         rings: json(root, &Question::Rings(own())),
         coalescing: json(root, &Question::Coalescing(own())),
         pause: pause.map(|[rx, tx]| [true, rx, tx]),
         features: json(root, &Question::Features(own())).unwrap_or_default(),
-        spread: queues.map(even).unwrap_or_default(),
         channels,
     }
 }
@@ -80,6 +85,14 @@ pub(super) fn answer(ports: &BTreeMap<String, Port>, question: &Question) -> Opt
         Question::Pause(name) => {
             let [_, rx, tx] = ports.get(name)?.pause?;
             json(serde_json::to_value([rx, tx]).ok())
+        }
+        Question::ReceiveSpread(name) => {
+            let port = ports.get(name)?;
+            let spread = ReceiveSpread {
+                queues: combined(port).map(|(now, _)| now),
+                table: port.spread.clone(),
+            };
+            json((!port.spread.is_empty()).then(|| serde_json::to_value(spread)).and_then(value))
         }
         Question::Features(name) => {
             let features = &ports.get(name)?.features;
@@ -171,16 +184,25 @@ pub(super) fn set(
             }
         }
         Ethtool::Features => features(&mut port.features, &wanted),
-        Ethtool::ReceiveSpread => {
-            let queues: Option<Vec<u32>> =
-                values.split_whitespace().map(|word| word.parse().ok()).collect();
-            let queues = queues.filter(|queues| queues.len() == port.spread.len());
-            let most = combined(&port).ok_or(Errno::OPNOTSUPP)?.0;
-            let queues = queues.filter(|all| all.iter().all(|queue| *queue < most));
-            port.spread = queues.ok_or(Errno::INVAL)?;
-        }
+        Ethtool::ReceiveSpread => set_spread(&mut port, values)?,
     }
     kernel.state().ports.insert(nic.to_owned(), port);
+    Ok(())
+}
+
+/// As the live machine sets it: a table that is the kernel's own becomes the kernel's.
+fn set_spread(port: &mut Port, values: &str) -> Result<(), Errno> {
+    let (queues, _) = combined(port).ok_or(Errno::OPNOTSUPP)?;
+    if values == OWN_SPREAD {
+        (port.spread, port.is_spread_set) = (even(queues), false);
+        return Ok(());
+    }
+    let table: Option<Vec<u32>> = values.split_whitespace().map(|word| word.parse().ok()).collect();
+    let table = table.filter(|table| table.len() == port.spread.len());
+    let table = table.filter(|table| table.iter().all(|queue| *queue < queues));
+    let spread = ReceiveSpread { queues: Some(queues), table: table.ok_or(Errno::INVAL)? };
+    port.is_spread_set = !spread.is_default();
+    port.spread = spread.table;
     Ok(())
 }
 
@@ -245,7 +267,13 @@ fn channels(kernel: &Simulated, nic: &str, mut port: Port, wanted: &Pairs) -> Re
         take(pair, value)?;
     }
     let (queues, _) = combined(&port).ok_or(Errno::OPNOTSUPP)?;
-    port.spread = even(queues);
+    let used = port.spread.iter().max().copied().unwrap_or(0);
+    match port.is_spread_set {
+        // `ethtool_check_max_channel`: a table that somebody set must fit.
+        true if used >= queues => return Err(Errno::INVAL),
+        true => {}
+        false => port.spread = even(queues),
+    }
     let keeps_numbers = port.driver == "virtio_net";
     kernel.state().ports.insert(nic.to_owned(), port);
     make_queues(kernel, nic, queues);

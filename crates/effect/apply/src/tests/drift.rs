@@ -54,6 +54,20 @@ fn what_goes_with_a_reopened_device_is_lost() {
 }
 
 #[test]
+fn the_kernel_that_moves_an_interrupt_from_an_offline_cpu_is_nobody() {
+    let (kernel, medium) = (kernel(), MemoryMedium::default());
+    carry_out(&kernel, &medium, vec![interrupt(&kernel, "eth0", 0, 0, "7")]);
+    let function = device(&kernel, DeviceKind::Nic, "eth0").function.unwrap();
+    let vectors = linux::vectors(&kernel, function);
+    let number = vectors.iter().find(|vector| vector.queue == Some(0)).unwrap().number;
+    kernel.other(&format!("/proc/irq/{number}/smp_affinity_list"), "0-6").unwrap();
+    assert!(matches!(standings(&kernel, &medium)[..], [Standing::Drifted { .. }]));
+    kernel.set("/sys/devices/system/cpu/online", "0-6\n");
+    let found = "0-6".to_owned();
+    assert_eq!(standings(&kernel, &medium), [Standing::CpusOffline { found }]);
+}
+
+#[test]
 fn a_service_that_writes_it_is_named() {
     for (service, path, form, to, other) in [
         ("tuned", "/proc/sys/vm/swappiness", Form::Number, "10", "1"),

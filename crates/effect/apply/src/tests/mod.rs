@@ -8,6 +8,7 @@ mod identity;
 mod kernels;
 mod others;
 mod places;
+mod queues;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

@@ -357,3 +357,87 @@ fn a_person_who_wants_it_to_end_gets_everything_back() {
     assert_eq!((came.ending, came.is_interrupted), (Ending::Undone, true));
     assert_eq!(left(&kernel), [""; 0]);
 }
+
+#[test]
+fn a_change_that_was_interrupted_says_that_it_was_taken_back() {
+    let (kernel, medium) = (kernel(), MemoryMedium::default());
+    let refused = drive(&kernel, "rq_affinity", Form::Number, "3");
+    let changes = vec![file("/proc/sys/vm/swappiness", Form::Number, "10"), refused];
+    let came = apply(&kernel, &mut journal(&medium), &plan(changes), &options()).unwrap();
+    assert_eq!((came.ending, came.is_interrupted), (Ending::Undone, false));
+    let undone: Vec<_> = came.receipts.iter().map(|one| one.undone.clone()).collect();
+    assert_eq!(undone, [Some(Undone::Restored), Some(Undone::Nothing)]);
+    assert_eq!(came.receipts[0].outcome, Outcome::Applied);
+}
+
+#[test]
+fn what_a_kept_value_goes_back_to_is_what_is_told() {
+    let (kernel, medium) = (kernel(), MemoryMedium::default());
+    let path = "/proc/sys/vm/swappiness";
+    for value in ["20", "10"] {
+        carry_out(&kernel, &medium, vec![file(path, Form::Number, value)]);
+    }
+    kernel.other(path, "33").unwrap();
+    let kept: Vec<Reverted> = take_back(&kernel, &medium)
+        .into_iter()
+        .filter(|one| matches!(one.undone, Undone::Kept { .. }))
+        .collect();
+    let told: Vec<&str> = kept.iter().map(|one| one.before.as_str()).collect();
+    let forced = revert(&kernel, &mut journal(&medium), &Selection::All, Force::Overwrite).unwrap();
+    assert_eq!(undone(&forced.reverted), [&Undone::Restored]);
+    assert_eq!(told, [read(&kernel, path)], "it was told what --force writes");
+    assert_eq!(read(&kernel, path), "60");
+}
+
+#[test]
+fn a_name_that_the_journal_has_not_is_refused() {
+    let (kernel, medium) = (kernel(), MemoryMedium::default());
+    carry_out(&kernel, &medium, vec![file("/proc/sys/vm/swappiness", Form::Number, "10")]);
+    carry_out(&kernel, &medium, vec![drive(&kernel, "nomerges", Form::Number, "2")]);
+    for (selection, names) in [
+        (Selection::Setting("swapiness".to_owned()), vec!["nomerges", "swappiness"]),
+        (Selection::Device("eth7".to_owned()), vec!["nvme0n1"]),
+    ] {
+        let plan = crate::applied_plan(&kernel, journal(&medium).transactions(), &selection);
+        let reverted = revert(&kernel, &mut journal(&medium), &selection, Force::Respect);
+        for error in [plan.unwrap_err(), reverted.unwrap_err()] {
+            let ApplyError::NothingOf { known, .. } = error else { panic!("{error}") };
+            assert_eq!(known, names);
+        }
+    }
+    let selection = Selection::Device("nvme0n1".to_owned());
+    let reverted = revert(&kernel, &mut journal(&medium), &selection, Force::Respect).unwrap();
+    assert_eq!(undone(&reverted.reverted), [&Undone::Restored]);
+}
+
+#[test]
+fn what_belongs_to_another_network_namespace_is_left_there() {
+    let (kernel, medium) = (kernel(), MemoryMedium::default());
+    let path = "/proc/sys/net/ipv4/tcp_rmem";
+    let own = "4096 131072 6291456";
+    kernel.enter_network("net:[1]");
+    let changes = [(path, Form::Numbers, "4096 131072 16777216"), SWAP];
+    carry_out(&kernel, &medium, changes.map(|(path, form, to)| file(path, form, to)).to_vec());
+    // The other namespace has a value of its own, and its own change of it.
+    kernel.enter_network("net:[2]");
+    kernel.set(path, own);
+    let standing = |kernel: &Simulated| -> Vec<crate::Standing> {
+        let verified = crate::verify(kernel, journal(&medium).transactions()).unwrap();
+        verified.into_iter().map(|one| one.standing).collect()
+    };
+    assert_eq!(standing(&kernel), [crate::Standing::Elsewhere, crate::Standing::AsSet]);
+    carry_out(&kernel, &medium, vec![file(path, Form::Numbers, "4096 131072 8388608")]);
+    assert_eq!(
+        standing(&kernel),
+        [crate::Standing::AsSet, crate::Standing::Elsewhere, crate::Standing::AsSet]
+    );
+    let reverted = take_back(&kernel, &medium);
+    assert_eq!(undone(&reverted), [&Undone::Restored, &Undone::Restored, &Undone::Elsewhere]);
+    assert_eq!(read(&kernel, path), own);
+    kernel.enter_network("net:[1]");
+    kernel.set(path, "4096 131072 16777216");
+    assert_eq!(undone(&take_back(&kernel, &medium)), [&Undone::Restored]);
+    assert_eq!((read(&kernel, path).as_str(), journal(&medium).transactions().len()), (own, 0));
+}
+
+const SWAP: (&str, Form, &str) = ("/proc/sys/vm/swappiness", Form::Number, "10");

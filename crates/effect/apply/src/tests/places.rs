@@ -58,6 +58,26 @@ fn a_plan_writes_nothing_but_knobs() {
 }
 
 #[test]
+fn what_guards_the_machine_is_not_written_by_way_of_a_star() {
+    let kernel = kernel();
+    for (file_path, pattern) in [
+        (
+            "/proc/sys/net/ipv4/conf/all/secure_redirects",
+            "/proc/sys/net/ipv4/conf/all/secure_redirect*",
+        ),
+        ("/proc/sys/net/ipv4/conf/all/rp_filter", "/proc/sys/net/ipv4/conf/all/*"),
+        ("/proc/sys/kernel/yama/ptrace_scope", "/proc/sys/kernel/*/ptrace_scope"),
+        ("/sys/module/firmware_class/parameters/path", "/sys/module/*/parameters/path"),
+    ] {
+        kernel.set(file_path, "1\n");
+        let medium = MemoryMedium::default();
+        let receipts = carry_out(&kernel, &medium, vec![file(pattern, Form::Text, "0")]);
+        assert!(!receipts.receipts[0].outcome.is_well(), "{pattern}: {receipts:?}");
+    }
+    assert_eq!(kernel.writes(), [""; 0]);
+}
+
+#[test]
 fn without_systemd_a_service_is_unsupported() {
     let kernel = Simulated::new(tree());
     let unit = Place::Service { unit: "irqbalance.service".to_owned() };

@@ -12,7 +12,9 @@ mod restore;
 mod target;
 mod whose;
 
-use journal::{End, Journal, JournalError, Raw, Record, Transaction};
+use std::collections::BTreeSet;
+
+use journal::{End, Entry, Journal, JournalError, Record, Transaction};
 use setting::Undone;
 
 pub use self::plan::applied_plan;
@@ -20,9 +22,10 @@ pub use self::plan::applied_plan;
 pub(crate) use self::target::is_reset;
 use self::target::{Target, Targets};
 use self::whose::Whose;
+pub(crate) use self::whose::{is_elsewhere, is_of_network};
 use crate::carry::boot;
 use crate::lookup::Lookup;
-use crate::{ApplyError, Kernel, pairs};
+use crate::{ApplyError, Kernel, carry, pairs};
 
 /// What to do with a value that somebody changed since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +82,12 @@ pub struct Reverts {
     pub untold: Option<JournalError>,
 }
 
+/// As [`Reverts`], each with the number of its change.
+pub(crate) struct Taken {
+    pub(crate) each: Vec<(usize, Reverted)>,
+    pub(crate) untold: Option<JournalError>,
+}
+
 /// Takes changes back, the newest transaction first, and drops from the journal what is fully
 /// undone. What could not be undone, and what others changed, stays there.
 ///
@@ -87,7 +96,8 @@ pub struct Reverts {
 /// A journal that cannot be written does not keep it from being done: what came is told beside that.
 ///
 /// # Errors
-/// There is no such transaction, or the kernel does not tell this boot from another.
+/// There is no such transaction, or nothing of such a setting or device, or the kernel does not tell
+/// this boot from another.
 pub fn revert(
     kernel: &dyn Kernel,
     journal: &mut Journal,
@@ -106,16 +116,45 @@ pub fn revert(
     {
         return Err(ApplyError::NoTransaction(*id));
     }
+    if picked.is_empty() {
+        nothing_of(journal.transactions(), selection)?;
+    }
     picked.reverse();
-    let mut all = Reverts { reverted: Vec::new(), untold: None };
+    let mut all = Taken { each: Vec::new(), untold: None };
     for (id, indexes) in picked {
-        let Reverts { reverted, untold } = undo(&lookup, journal, id, &indexes, force)?;
-        all.reverted.extend(reverted);
+        let Taken { each, untold } = undo(&lookup, journal, id, &indexes, force)?;
+        all.each.extend(each);
         all.untold = all.untold.or(untold);
     }
+    // What an older change handed on is what a kept value goes back to from now on.
+    for (index, one) in &mut all.each {
+        if let (Undone::Kept { .. }, Some(entry)) =
+            (&one.undone, journal.entry(one.transaction, *index))
+        {
+            one.before = shown(entry);
+        }
+    }
     let compacted = journal.compact();
-    all.untold = all.untold.or(compacted.err());
-    Ok(all)
+    let reverted = all.each.into_iter().map(|(_, one)| one).collect();
+    Ok(Reverts { reverted, untold: all.untold.or(compacted.err()) })
+}
+
+/// Refuses a setting or device of which the journal has no change at all: a name mistyped reads like
+/// a machine where nothing is left to do.
+fn nothing_of(transactions: &[Transaction], selection: &Selection) -> Result<(), ApplyError> {
+    let open = || transactions.iter().flat_map(|one| &one.entries).filter(|one| !one.is_settled());
+    let (asked, known): (_, BTreeSet<String>) = match selection {
+        Selection::All | Selection::Transaction(_) => return Ok(()),
+        Selection::Setting(asked) => {
+            (asked, open().map(|one| one.intent.setting.clone()).collect())
+        }
+        Selection::Device(asked) => {
+            let devices = open().filter_map(|one| one.intent.device.as_ref());
+            (asked, devices.map(|device| device.name.clone()).collect())
+        }
+    };
+    let known = known.into_iter().collect();
+    Err(ApplyError::NothingOf { asked: asked.clone(), known })
 }
 
 fn pick(lookup: &Lookup<'_>, transaction: &Transaction, selection: &Selection) -> Vec<usize> {
@@ -141,7 +180,7 @@ pub(crate) fn transaction(
     journal: &mut Journal,
     id: u64,
     force: Force,
-) -> Result<Reverts, ApplyError> {
+) -> Result<Taken, ApplyError> {
     let all = journal.transaction(id).map_or(0, |transaction| transaction.entries.len());
     let indexes: Vec<usize> = (0..all).collect();
     undo(lookup, journal, id, &indexes, force)
@@ -154,7 +193,7 @@ fn undo(
     id: u64,
     indexes: &[usize],
     force: Force,
-) -> Result<Reverts, ApplyError> {
+) -> Result<Taken, ApplyError> {
     let boot = boot(lookup.kernel)?;
     lookup.forget();
     let Targets { mut verdicts, targets, inherits } =
@@ -165,9 +204,9 @@ fn undo(
     let failures = restore::restore(lookup, &targets);
     verdicts.extend(judge::judge(lookup, &targets, &failures));
     verdicts.sort_by_key(|(index, _)| *index);
-    let reverted = report(journal, id, &verdicts);
+    let each = report(journal, id, &verdicts);
     let told = told.and_then(|()| tell(journal, id, verdicts));
-    Ok(Reverts { reverted, untold: told.err() })
+    Ok(Taken { each, untold: told.err() })
 }
 
 /// Tells the journal what came, and that the transaction goes on no more.
@@ -201,22 +240,23 @@ fn announce(
     journal.append(Record::Undoing { transaction, indexes, kept })
 }
 
-fn report(journal: &Journal, id: u64, verdicts: &[(usize, Undone)]) -> Vec<Reverted> {
+fn report(journal: &Journal, id: u64, verdicts: &[(usize, Undone)]) -> Vec<(usize, Reverted)> {
     let one = |(index, undone): &(usize, Undone)| {
         let entry = journal.entry(id, *index)?;
         let moved = entry.receipt.as_ref().and_then(|receipt| receipt.path.clone());
-        Some(Reverted {
+        let reverted = Reverted {
             transaction: id,
             setting: entry.intent.setting.clone(),
             device: entry.intent.device.as_ref().map(|device| device.name.clone()),
             path: moved.unwrap_or_else(|| entry.intent.path.clone()),
-            before: pairs::about(&shown(&entry.intent.before), &entry.intent.to),
+            before: shown(entry),
             undone: undone.clone(),
-        })
+        };
+        Some((*index, reverted))
     };
     verdicts.iter().rev().filter_map(one).collect()
 }
 
-fn shown(raw: &Raw) -> String {
-    raw.trimmed().to_owned()
+fn shown(entry: &Entry) -> String {
+    pairs::about(&carry::shown(&entry.intent), &entry.intent.to)
 }

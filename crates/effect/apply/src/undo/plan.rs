@@ -7,7 +7,7 @@ use journal::{Entry, Raw, Transaction, Witness};
 use machine::{Fact, Why};
 use setting::{Form, Place, Plan, Planned, canonical};
 
-use super::{Selection, pick};
+use super::{Selection, nothing_of, pick};
 use crate::lookup::Lookup;
 use crate::{ApplyError, Kernel};
 
@@ -15,7 +15,7 @@ use crate::{ApplyError, Kernel};
 /// `from` is the value from before.
 ///
 /// # Errors
-/// There is no such transaction.
+/// There is no such transaction, or nothing of such a setting or device.
 pub fn applied_plan(
     kernel: &dyn Kernel,
     transactions: &[Transaction],
@@ -28,11 +28,16 @@ pub fn applied_plan(
     }
     let lookup = Lookup::new(kernel);
     let mut plan = Plan::default();
+    let mut is_any = false;
     for transaction in transactions {
-        let picked = pick(&lookup, transaction, selection).into_iter();
-        let written = picked.filter(|index| transaction.may_be_written(*index));
+        let picked = pick(&lookup, transaction, selection);
+        is_any |= !picked.is_empty();
+        let written = picked.into_iter().filter(|index| transaction.may_be_written(*index));
         let entries = written.filter_map(|index| transaction.entries.get(index));
         plan.changes.extend(entries.flat_map(planned));
+    }
+    if !is_any {
+        nothing_of(transactions, selection)?;
     }
     Ok(plan)
 }

@@ -3,11 +3,13 @@
 
 use journal::Raw;
 use rustix::io::Errno;
+use setting::{Ethtool, Place, counterpart};
 
 use super::target::Target;
+use super::whose::Whose;
+use crate::kernel::OWN_SPREAD;
 use crate::lookup::Lookup;
 use crate::spot::Spot;
-use crate::witness::counterpart;
 
 /// A floor waits for its ceiling, a value for its mode: two rounds do; one more tells that nothing
 /// moves.
@@ -53,9 +55,34 @@ fn bring(lookup: &Lookup<'_>, targets: &[Target], target: &Target) -> Result<boo
         Spot::File(path) if counterpart(path).is_some() => {
             by_counterpart(lookup, targets, path, target)?;
         }
-        _ => spot.write(lookup.kernel, &spot.back(target.form, &target.value))?,
+        _ => match spot.write(lookup.kernel, &spot.back(target.form, &target.value)) {
+            Err(Errno::INVAL) if is_spread_ours(targets, target) => {
+                again_with_own_spread(lookup, &spot, target)?;
+            }
+            written => written?,
+        },
     }
     Ok(true)
+}
+
+/// Whether a target is of channels whose receive spread is ours to move.
+fn is_spread_ours(targets: &[Target], channels: &Target) -> bool {
+    let place = |what| Place::Ethtool { what };
+    let is_ours = |target: &Target| {
+        target.place == place(Ethtool::ReceiveSpread)
+            && target.device == channels.device
+            && target.whose != Whose::Theirs
+    };
+    channels.place == place(Ethtool::Channels) && targets.iter().any(is_ours)
+}
+
+/// The kernel refuses fewer channels than a table that was set uses. Its own table follows the
+/// channels; the one from before comes back after them.
+fn again_with_own_spread(lookup: &Lookup<'_>, spot: &Spot, target: &Target) -> Result<(), Errno> {
+    if let Spot::Ethtool(nic, _) = spot {
+        lookup.kernel.set_ethtool(nic, &Ethtool::ReceiveSpread, OWN_SPREAD)?;
+    }
+    spot.write(lookup.kernel, &spot.back(target.form, &target.value))
 }
 
 /// `dirty_bytes` and `dirty_ratio` zero each other, and 0 cannot be written to `dirty_bytes`

@@ -11,6 +11,7 @@ use units::CpuSet;
 use super::Force;
 use super::judge;
 use super::whose::{self, Seen, View, Whose, key_of, key_of_entry};
+use crate::carry::network;
 use crate::lookup::{Absent, Lookup, key};
 use crate::spot::Spot;
 use crate::{pairs, witness};
@@ -80,6 +81,7 @@ pub(super) fn set(
         lookup,
         transaction,
         boot,
+        network: network(lookup.kernel),
         force,
         online: CpuSet::from_list(&online).unwrap_or_default(),
         moved: entries().flat_map(|entry| &entry.intent.witnesses).map(key_of).collect(),
@@ -124,6 +126,8 @@ impl View<'_> {
             || matches!(outcome, Some(Outcome::Equal | Outcome::Managed))
         {
             Err(Undone::Nothing)
+        } else if whose::is_elsewhere(self.transaction, &entry.intent, self.network.as_deref()) {
+            Err(Undone::Elsewhere)
         } else {
             self.target(index, entry, set)
         };

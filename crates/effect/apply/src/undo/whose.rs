@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use journal::{Entry, Journal, Kept, Raw, Transaction, Witness};
-use setting::{Form, Outcome};
+use journal::{Entry, Intent, Journal, Kept, Raw, Transaction, Witness};
+use setting::{DeviceKind, Form, Outcome, Place};
 use units::CpuSet;
 
 use super::Force;
@@ -23,11 +23,28 @@ pub(super) enum Whose {
     Nobodys,
 }
 
+/// Whether a change belongs to a network namespace: sysctls of the network, and all of NICs.
+pub(crate) fn is_of_network(intent: &Intent) -> bool {
+    let is_nic = intent.device.as_ref().is_some_and(|device| device.kind == DeviceKind::Nic);
+    let is_sysctl =
+        matches!(&intent.place, Place::File { path } if path.starts_with("/proc/sys/net/"));
+    is_nic || is_sysctl
+}
+
+/// Whether a change was made in another network namespace than `here`. Where either is not told, it
+/// is taken for the same.
+pub(crate) fn is_elsewhere(transaction: &Transaction, intent: &Intent, here: Option<&str>) -> bool {
+    let then = transaction.begin.network.as_deref();
+    is_of_network(intent) && then.zip(here).is_some_and(|(then, here)| then != here)
+}
+
 /// All that deciding needs to see.
 pub(super) struct View<'a> {
     pub(super) lookup: &'a Lookup<'a>,
     pub(super) transaction: &'a Transaction,
     pub(super) boot: &'a str,
+    /// This process's network namespace.
+    pub(super) network: Option<String>,
     pub(super) force: Force,
     pub(super) online: CpuSet,
     /// Values that the changes to be undone move.
@@ -72,7 +89,9 @@ pub(super) fn newer<'a>(journal: &'a Journal, own: &Transaction) -> BTreeMap<Str
         for (index, entry) in other.entries.iter().enumerate() {
             let place = &entry.intent.place;
             let lives_on = is_same_boot || place.outlives_boot() || place.outlives_kexec();
-            if lives_on && holds(other, index, entry) {
+            // Each namespace has values of its own.
+            let is_apart = is_of_network(&entry.intent) && other.begin.network != own.begin.network;
+            if lives_on && !is_apart && holds(other, index, entry) {
                 let transaction = other.begin.transaction;
                 let one = Newer { transaction, index, before: &entry.intent.before };
                 newer.entry(key_of_entry(entry)).or_insert(one);

@@ -32,6 +32,8 @@ pub(crate) struct Wishes {
     pub(crate) only: Vec<String>,
 
     /// Only these devices
+    ///
+    /// By name, function, or by what they are: serial:NUMBER, nic:FUNCTION, mac:ADDRESS.
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     pub(crate) device: Vec<String>,
 
@@ -114,12 +116,12 @@ pub(crate) struct Apply {
     pub(crate) keep_going: bool,
 
     /// Take all back by itself, unless `apply --confirm` comes in time: 60s, 5m
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = period)]
     pub(crate) confirm_within: Option<Duration>,
 
-    /// Confirm the newest transaction: it stays
-    #[arg(long, hide_short_help = true, conflicts_with_all = ["dry_run", "confirm_within", "goal", "set", "profile", "only"])]
-    pub(crate) confirm: bool,
+    /// Confirm the transaction that waits for it: it stays
+    #[arg(long, value_name = "N", num_args = 0..=1, hide_short_help = true, conflicts_with_all = ["dry_run", "confirm_within", "goal", "set", "profile", "only"])]
+    pub(crate) confirm: Option<Option<u64>>,
 
     /// Refuse where the machine is not the one that `persist` was called on
     #[arg(long, hide = true)]
@@ -164,9 +166,9 @@ pub(crate) struct Revert {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Wait so long, and take it back unless it was confirmed
-    #[arg(long, value_name = "TIME", value_parser = time, hide = true, requires = "transaction")]
-    pub(crate) unless_confirmed: Option<Duration>,
+    /// Wait for the transaction with this token, and take it back unless it is confirmed in time
+    #[arg(long, value_name = "TOKEN", hide = true, conflicts_with_all = ["choice", "dry_run", "list"])]
+    pub(crate) unless_confirmed: Option<String>,
 
     /// Values too that are as before already
     #[arg(long, short)]
@@ -183,8 +185,8 @@ pub(crate) struct Revert {
                         verify --watch 30s"
 )]
 pub(crate) struct Verify {
-    /// Look again and again, so often
-    #[arg(long, value_name = "TIME", value_parser = time, num_args = 0..=1, default_missing_value = "10s")]
+    /// Look again and again, so often: 1s at least; with --json a document a line
+    #[arg(long, value_name = "TIME", value_parser = period, num_args = 0..=1, default_missing_value = "10s")]
     pub(crate) watch: Option<Duration>,
 
     /// Values too that hold
@@ -199,15 +201,23 @@ pub(crate) struct Verify {
 #[derive(Debug, Args)]
 #[command(
     after_help = "At each boot the plan is made afresh; on another topology nothing is changed.\nExamples:\n  nearside persist --goal \
-                        throughput\n  nearside persist --remove"
+                        throughput\n  nearside persist --goal latency --verify-every 5m\n  nearside persist --remove"
 )]
 pub(crate) struct Persist {
     #[command(flatten)]
     pub(crate) wishes: Wishes,
 
+    /// Look so often whether all holds, by a timer whose unit fails where it does not: 5m, 1h
+    #[arg(long, value_name = "TIME", value_parser = period, conflicts_with = "remove")]
+    pub(crate) verify_every: Option<Duration>,
+
     /// Print the shell script that would do it, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+
+    /// The journal that it is written down in, /var/lib/nearside/journal unless told otherwise
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) journal: Option<PathBuf>,
 
     /// Let it go, and leave nothing behind
     #[arg(long, conflicts_with_all = ["goal", "set", "profile", "only"])]
@@ -230,9 +240,33 @@ fn time(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs).ok_or_else(|| "a time is at most a day".to_owned())
 }
 
+/// A time that has to pass.
+fn period(text: &str) -> Result<Duration, String> {
+    let period = time(text)?;
+    if period.is_zero() { Err("a period is at least 1s".to_owned()) } else { Ok(period) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_have_changed_something_is_told_from_what_only_looks() {
+        use clap::Parser as _;
+
+        let may = |words: &[&str]| {
+            let all = [&["nearside"], words].concat();
+            crate::args::Arguments::try_parse_from(all).unwrap().may_change()
+        };
+        for words in [&["apply"][..], &["revert"], &["persist"], &["apply", "--confirm", "3"]] {
+            assert!(may(words), "{words:?}");
+        }
+        for words in
+            [&[][..], &["plan"], &["apply", "--dry-run"], &["revert", "--list"], &["verify"]]
+        {
+            assert!(!may(words), "{words:?}");
+        }
+    }
 
     #[test]
     fn times_have_units_and_an_end() {
@@ -242,5 +276,6 @@ mod tests {
         for text in ["", "s", "-1", "1d", "25h", "99999999999999999999", "1.5s", "ä"] {
             assert!(time(text).is_err(), "{text}");
         }
+        assert!(period("0s").is_err() && period("1s").is_ok());
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Common {
     /// Read a captured machine: FILE, DIR, synthetic:NAME
     ///
     /// An archive is a capture or a tar of /sys and /proc, plain or in gzip, xz or zstd; `-` reads
-    /// one from standard input.
+    /// one from standard input. Verbs that change a machine, and verify, are about this one alone.
     #[arg(long, global = true, value_name = "FILE|DIR", display_order = 100)]
     pub(crate) from: Option<PathBuf>,
 
@@ -123,6 +123,10 @@ pub(crate) enum Verb {
 pub(crate) struct Topology {
     #[command(flatten)]
     pub(crate) view: View,
+
+    /// Write over the SVG file that is there already
+    #[arg(long, requires = "svg", hide_short_help = true)]
+    pub(crate) force: bool,
 }
 
 /// What `topology` draws; one at a time, the boxes where none is named.
@@ -363,7 +367,8 @@ pub(crate) enum Generate {
         /// Which shell.
         shell: clap_complete::Shell,
     },
-    /// A JSON schema: topology/1, audit/1, plan/1, receipts/1, reverts/1, verification/1, placement/1
+    /// A JSON schema: topology/1, audit/1, plan/1, receipts/1, reverts/1,
+    /// verification/1, transactions/1, placement/1
     Schema {
         /// Which document.
         #[arg(default_value = "topology/1")]
@@ -382,6 +387,18 @@ pub(crate) enum Generate {
 /// Reads the command line.
 pub(crate) fn parse() -> Result<Arguments, clap::Error> {
     Arguments::try_parse()
+}
+
+impl Arguments {
+    /// Whether the verb may have changed something when it fails.
+    pub(crate) fn may_change(&self) -> bool {
+        match &self.verb {
+            Some(Verb::Apply(apply)) => !apply.dry_run,
+            Some(Verb::Revert(revert)) => !revert.dry_run && !revert.list,
+            Some(Verb::Persist(persist)) => !persist.dry_run,
+            _ => false,
+        }
+    }
 }
 
 /// The verb that was typed, as far as one can be told from words that do not parse.

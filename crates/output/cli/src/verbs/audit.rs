@@ -7,6 +7,7 @@ use machine::Machine;
 use report::findings::{Detail, Found};
 use setting::{Finding, Goal, Severity};
 
+use super::screen;
 use crate::args::{Audit, Common};
 use crate::expected::{Ended, Expected};
 use crate::{source, subject, terminal};
@@ -25,7 +26,8 @@ pub(crate) fn run(common: &Common, audit: &Audit) -> Result<Ended, Expected> {
     if common.json {
         terminal::document(&report::json::audit(goal, settings, findings, unknown))?;
     } else {
-        let found = Found { goal, findings, observations: settings, unknown };
+        let named = screen::named(common);
+        let found = Found { goal, findings, observations: settings, unknown, named: &named };
         let detail = if audit.verbose { Detail::Full } else { Detail::Brief };
         let style = terminal::style(common.color);
         terminal::answer(&report::findings::draw(&found, detail, &style))?;
@@ -36,10 +38,7 @@ pub(crate) fn run(common: &Common, audit: &Audit) -> Result<Ended, Expected> {
 fn known(catalogue: &Catalogue, id: &str) -> Result<(), Expected> {
     match catalogue.get(id) {
         Some(_) => Ok(()),
-        None => Err(Expected::usage(
-            format!("no setting is called {id:?}"),
-            "`nearside explain --list` names them all",
-        )),
+        None => Err(subject::no_setting(catalogue, id)),
     }
 }
 

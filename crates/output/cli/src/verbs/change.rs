@@ -2,6 +2,7 @@
 //! What the verbs that change a machine share: the live kernel, the journal, and their errors.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use apply::ApplyError;
 use journal::{Journal, JournalError, Wait};
@@ -17,8 +18,10 @@ const JOURNAL: &str = "/var/lib/nearside/journal";
 /// The machine that is changed: never a replayed one.
 pub(crate) fn kernel(common: &Common) -> Result<LiveRoot, Expected> {
     if common.from.is_some() {
+        let what = "a captured machine takes no changes: apply, verify, revert and persist are \
+                    about this one";
         let help = "leave --from out, or look at what would be done: nearside plan --from …";
-        return Err(Expected::usage("a captured machine cannot be changed", help));
+        return Err(Expected::usage(what, help));
     }
     source::live()
 }
@@ -56,6 +59,13 @@ pub(crate) fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// A moment after this one, as the journal holds it.
+pub(crate) fn later(after: Duration) -> String {
+    let now = jiff::Timestamp::now();
+    let then = now.checked_add(jiff::SignedDuration::try_from(after).unwrap_or_default());
+    then.unwrap_or(now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// The command as typed.
 pub(crate) fn command() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
@@ -64,11 +74,18 @@ pub(crate) fn command() -> String {
 
 impl From<ApplyError> for Expected {
     fn from(error: ApplyError) -> Self {
-        let (what, help) = (error.to_string(), error.help().to_owned());
+        let (what, mut help) = (error.to_string(), error.help().to_owned());
+        if let ApplyError::NothingOf { asked, known } = &error
+            && let Some(near) = catalogue::nearest(asked, known.iter().map(String::as_str)).first()
+        {
+            help = format!("did you mean {near:?}? {help}");
+        }
         match error {
             ApplyError::LeftBehind(_) => Self::Stuck { what, help },
             ApplyError::TakenBack(_) => Self::Undone { what, help },
-            ApplyError::NoTransaction(_) => Self::Usage { what, help },
+            ApplyError::NoTransaction(_)
+            | ApplyError::NothingOf { .. }
+            | ApplyError::SeveralWait(_) => Self::Usage { what, help },
             _ => Self::Precondition { what, help },
         }
     }

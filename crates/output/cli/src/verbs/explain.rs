@@ -42,10 +42,7 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Setting, Expecte
     let found: Vec<&Setting> = catalogue.settings().iter().filter(holds).collect();
     match found.as_slice() {
         [one] => Ok(one),
-        [] => Err(Expected::usage(
-            format!("no setting is called {name:?}"),
-            "`nearside explain --list` names them all",
-        )),
+        [] => Err(subject::no_setting(catalogue, name)),
         several => {
             let ids: Vec<_> = several.iter().map(|setting| setting.id.as_str()).collect();
             let what = format!("{name:?} could be {} settings", ids.len());

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nearside persist`: keeps a plan over boots, hot-plug and re-opened devices.
 
-use apply::persist;
+use std::path::Path;
+
+use ::plan::Named;
+use apply::persist::{self, Wish};
+use clap::ValueEnum as _;
 use machine::{Difference, Machine};
 use root::About;
 
@@ -17,8 +21,10 @@ pub(crate) fn run(common: &Common, asked: &Persist) -> Result<Ended, Expected> {
     let kernel = change::kernel(common)?;
     // A wish that cannot be planned is not kept.
     let made = plan::make(common, &asked.wishes)?;
+    let words = words(common, asked, &made.machine)?;
+    let wish = Wish { words, verify_every: asked.verify_every };
     if asked.dry_run {
-        return terminal::answer(&persist::install_script(&words())?).map(|()| Ended::Well);
+        return terminal::answer(&persist::install_script(&wish)?).map(|()| Ended::Well);
     }
     change::demand_root("persist")?;
     if !persist::is_possible() {
@@ -31,10 +37,13 @@ pub(crate) fn run(common: &Common, asked: &Persist) -> Result<Ended, Expected> {
         time: change::now(),
         redacted: false,
     };
-    persist::install(&kernel, &words(), &about).map_err(|error| cannot("keep it", &error))?;
+    persist::install(&kernel, &wish, &about).map_err(|error| cannot("keep it", &error))?;
     terminal::answer("Kept: the plan is made afresh and carried out at each boot.\n")?;
     terminal::hint("carry it out now:  systemctl start nearside.service");
     terminal::hint("look at it:        systemctl cat nearside.service");
+    if wish.verify_every.is_some() {
+        terminal::hint("whether it holds:  systemctl status nearside-verify.service");
+    }
     terminal::hint("let it go:         nearside persist --remove");
     Ok(Ended::Well)
 }
@@ -80,29 +89,49 @@ fn difference(each: &Difference) -> String {
     format!("{} of {} was {then} and is {now}", each.property, each.device)
 }
 
-/// The words after `persist` that say what is wished: they become those of `apply`.
-fn words() -> Vec<String> {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    let wishes = words.skip_while(|word| word != "persist").skip(1);
-    absolute(wishes.filter(|word| word != "--dry-run"))
+/// The words of the `apply` that a unit calls: what was understood, not what was typed. Units start
+/// in `/`, so paths begin there; devices are named by what they are, since names are given anew at
+/// each boot.
+fn words(common: &Common, asked: &Persist, machine: &Machine) -> Result<Vec<String>, Expected> {
+    let wishes = &asked.wishes;
+    let device = |name: &String| machine.identity(name).unwrap_or_else(|| name.clone());
+    let mut words = Vec::new();
+    let mut add = |option: &str, value: &str| words.push(format!("--{option}={value}"));
+    if let Some(goal) = wishes.goal.and_then(|goal| goal.to_possible_value()) {
+        add("goal", goal.get_name());
+    }
+    for text in &wishes.set {
+        let named: Named = text.parse()?;
+        let at = named.device.as_ref().map_or_else(String::new, |on| format!("@{}", device(on)));
+        add("set", &format!("{}={}{at}", named.setting, named.value));
+    }
+    wishes.only.iter().for_each(|only| add("only", only));
+    wishes.device.iter().for_each(|on| add("device", &device(on)));
+    wishes.cpus.iter().for_each(|cpus| add("cpus", cpus));
+    wishes.node.iter().for_each(|node| add("node", &node.to_string()));
+    wishes.carries.iter().for_each(|nic| add("carries", &device(nic)));
+    let paths = [
+        ("profile", &wishes.profile),
+        ("catalogue", &common.catalogue),
+        ("journal", &asked.journal),
+    ];
+    for (option, path) in paths {
+        if let Some(path) = path {
+            add(option, &from_top(path)?);
+        }
+    }
+    if wishes.fit_channels {
+        words.push("--fit-channels".to_owned());
+    }
+    Ok(words)
 }
 
-/// A unit starts in `/`, so a profile's path must begin there.
-fn absolute(words: impl Iterator<Item = String>) -> Vec<String> {
-    let from_top = |path: &str| {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
-        path.display().to_string()
-    };
-    let mut is_path = false;
-    let word = |word: String| {
-        let is_profile = std::mem::replace(&mut is_path, word == "--profile");
-        match word.strip_prefix("--profile=") {
-            Some(path) => format!("--profile={}", from_top(path)),
-            None if is_profile => from_top(&word),
-            None => word,
-        }
-    };
-    words.map(word).collect()
+fn from_top(path: &Path) -> Result<String, Expected> {
+    let path = std::path::absolute(path).map_err(|error| cannot("keep it", &error))?;
+    path.into_os_string().into_string().map_err(|path| {
+        let what = format!("{} is no UTF-8, which a unit's file has to be", path.display());
+        Expected::usage(what, "call it otherwise")
+    })
 }
 
 fn cannot(what: &str, error: &std::io::Error) -> Expected {
@@ -114,13 +143,56 @@ fn cannot(what: &str, error: &std::io::Error) -> Expected {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
+    use crate::args::{Arguments, Verb};
+
+    fn kept(typed: &[&str]) -> Vec<String> {
+        let arguments = Arguments::try_parse_from([&["nearside"], typed].concat()).unwrap();
+        let Some(Verb::Persist(asked)) = &arguments.verb else { panic!("{typed:?}") };
+        let root = synthetic::parse(synthetic::named(MACHINE).unwrap()).unwrap().build();
+        let machine = linux::read(&root);
+        words(&arguments.common, asked, &machine).unwrap()
+    }
+
+    const MACHINE: &str = "healthy-two-socket";
 
     #[test]
-    fn a_profile_is_found_from_the_top() {
-        let here = std::env::current_dir().unwrap().join("db.toml").display().to_string();
-        let words = ["--profile", "db.toml", "--only", "db.toml", "--profile=db.toml"];
-        let expected = ["--profile", &here, "--only", "db.toml", &format!("--profile={here}")];
-        assert_eq!(absolute(words.map(str::to_owned).into_iter()), expected);
+    fn what_is_kept_is_what_was_understood() {
+        let here = |name: &str| std::env::current_dir().unwrap().join(name).display().to_string();
+        let words = [
+            format!("--profile={}", here("db.toml")),
+            format!("--catalogue={}", here("own")),
+            format!("--journal={}", here("j")),
+        ];
+        let after = ["persist", "--profile", "db.toml", "--journal", "j", "--catalogue", "own"];
+        let before = ["--catalogue=own", "persist", "--journal=j", "--profile=db.toml"];
+        assert_eq!(kept(&after), words);
+        assert_eq!(kept(&before), words);
+        let typed = ["persist", "--goal", "latency", "--dry-run", "--set", "swappiness=1"];
+        assert_eq!(kept(&typed), ["--goal=latency", "--set=swappiness=1"]);
+    }
+
+    #[test]
+    fn devices_are_kept_by_what_they_are() {
+        let root = synthetic::parse(synthetic::named(MACHINE).unwrap()).unwrap().build();
+        let machine = linux::read(&root);
+        let drive = machine.drives.first().unwrap();
+        let nic = machine.nics.iter().find(|nic| nic.function.is_some()).unwrap();
+        let set = format!("nic-rx-ring=4096@{}", nic.name);
+        let typed = ["persist", "--device", &drive.name, "--set", &set];
+        let serial = drive.serial.as_ref().unwrap().trim().to_owned();
+        let function = nic.function.unwrap();
+        let words = kept(&typed);
+        assert_eq!(
+            words,
+            [format!("--set=nic-rx-ring=4096@nic:{function}"), format!("--device=serial:{serial}")]
+        );
+        let again: Vec<Option<&str>> = words
+            .iter()
+            .map(|word| machine.called(word.rsplit(['@', '=']).next().unwrap()))
+            .collect();
+        assert_eq!(again, [Some(nic.name.as_str()), Some(drive.name.as_str())]);
     }
 }

@@ -9,11 +9,11 @@ use machine::{Carries, Machine};
 use plan::{BootTool, Named, Profile, Queues, Refusal, Request};
 use report::findings::Detail;
 use root::Root;
-use setting::Goal;
+use setting::{Goal, Left};
 
 use crate::args::{Common, Plan, Wishes};
 use crate::expected::{Ended, Expected};
-use crate::{source, subject, terminal};
+use crate::{source, subject, terminal, typed};
 
 pub(crate) fn run(common: &Common, asked: &Plan) -> Result<Ended, Expected> {
     let made = make(common, &asked.wishes)?;
@@ -34,6 +34,10 @@ pub(crate) fn run(common: &Common, asked: &Plan) -> Result<Ended, Expected> {
 pub(crate) struct Made {
     pub(crate) plan: setting::Plan,
     pub(crate) machine: Machine,
+    /// What of it was named, and is left all the same.
+    pub(crate) impossible: Vec<Left>,
+    /// Network devices whose link it may drop, each with what hangs on it.
+    pub(crate) drops: BTreeMap<String, String>,
 }
 
 impl Made {
@@ -52,6 +56,7 @@ pub(crate) fn make(common: &Common, wishes: &Wishes) -> Result<Made, Expected> {
     let around = Surroundings::ask(&*source.root);
     read.machine.carriers = around.carriers;
     request.boot = around.boot;
+    find_again(&read.machine, &mut request);
     let subject = Subject {
         machine: &read.machine,
         observations: &read.observations,
@@ -59,8 +64,14 @@ pub(crate) fn make(common: &Common, wishes: &Wishes) -> Result<Made, Expected> {
         goal: request.goal.unwrap_or_default(),
     };
     plan::check(&subject, &request)?;
-    let plan = plan::plan(&subject, &request);
-    Ok(Made { plan, machine: read.machine })
+    let mut plan = plan::plan(&subject, &request);
+    for line in plan.left.iter_mut().flat_map(|left| &mut left.by_hand) {
+        *line = typed::again(line);
+    }
+    let impossible = plan.left.iter().filter(|left| plan::was_named(&read.machine, &request, left));
+    let impossible = impossible.cloned().collect();
+    let drops = plan::dropped_links(&read.machine, &request, &plan);
+    Ok(Made { plan, machine: read.machine, impossible, drops })
 }
 
 impl From<Refusal> for Expected {
@@ -90,6 +101,17 @@ fn request(asked: &Wishes) -> Result<Request, Expected> {
     Ok(request)
 }
 
+/// Devices that are named by what they are get the names that they have now. One that is not here
+/// keeps its words, which no device has, and is refused.
+fn find_again(machine: &Machine, request: &mut Request) {
+    let named = request.named.iter_mut().filter_map(|named| named.device.as_mut());
+    for device in named.chain(&mut request.devices).chain(&mut request.carries) {
+        if let Some(name) = machine.called(device) {
+            *device = name.to_owned();
+        }
+    }
+}
+
 /// The two forms of the vendors' scripts: `--cpus LIST` and `--node N`, for each device.
 fn places(asked: &Wishes) -> Vec<Named> {
     let value = match (&asked.cpus, asked.node) {
@@ -102,7 +124,9 @@ fn places(asked: &Wishes) -> Vec<Named> {
         value: value.clone(),
         device: Some(device.clone()),
     };
-    let is_drive = |device: &str| device.trim_start_matches("/dev/").starts_with("nvme");
+    let is_drive = |device: &str| {
+        device.trim_start_matches("/dev/").starts_with("nvme") || device.starts_with("serial:")
+    };
     let setting = |device: &String| match is_drive(device) {
         true => named("drive-irq-placement", device),
         false => named("nic-irq-placement", device),
@@ -111,7 +135,7 @@ fn places(asked: &Wishes) -> Vec<Named> {
 }
 
 fn profile(file: &Path) -> Result<Profile, Expected> {
-    let text = std::fs::read_to_string(file).map_err(|error| {
+    let text = subject::read_text(file).map_err(|error| {
         let what = format!("cannot read the profile {}: {error}", file.display());
         Expected::precondition(what, "name a TOML file; docs/plan.md shows one")
     })?;

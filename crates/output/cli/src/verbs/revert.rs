@@ -4,6 +4,7 @@
 use apply::{Force, Reverted, Reverts, Selection, take_back};
 use journal::{Journal, Transaction};
 use report::change::Lines;
+use root::LiveRoot;
 
 use crate::args::{Common, Revert};
 use crate::expected::{Ended, Expected};
@@ -13,7 +14,7 @@ use crate::verbs::change;
 pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
     let kernel = change::kernel(common)?;
     if asked.list {
-        return list(&Journal::look(&change::path(&asked.changing))?);
+        return list(common, &kernel, &Journal::look(&change::path(&asked.changing))?);
     }
     if asked.dry_run {
         let transactions = Journal::look(&change::path(&asked.changing))?;
@@ -22,28 +23,31 @@ pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
         return Ok(Ended::Well);
     }
     change::demand_root("revert")?;
-    if let Some(after) = asked.unless_confirmed {
-        take_back::wait(after)?;
-    }
-    let mut journal = change::journal(&asked.changing)?;
-    if asked.unless_confirmed.is_some() && is_confirmed(&journal, asked.transaction) {
-        return Ok(Ended::Well);
-    }
+    let (mut journal, selection) = match &asked.unless_confirmed {
+        None => (change::journal(&asked.changing)?, selection(asked)),
+        Some(token) => match unconfirmed(asked, token)? {
+            Some((journal, transaction)) => (journal, Selection::Transaction(transaction)),
+            None => return Ok(Ended::Well),
+        },
+    };
     let force = if asked.force { Force::Overwrite } else { Force::Respect };
-    let Reverts { reverted, untold } =
-        apply::revert(&kernel, &mut journal, &selection(asked), force)?;
-    if common.json {
-        terminal::document(&report::json::reverts(&reverted))?;
-    } else {
-        let lines = if asked.verbose { Lines::All } else { Lines::Notable };
-        let style = terminal::style(common.color);
-        terminal::answer(&report::change::reverted(&reverted, lines, &style))?;
-    }
+    let Reverts { reverted, untold } = apply::revert(&kernel, &mut journal, &selection, force)?;
+    show(common, asked, &reverted).inspect_err(|_| {
+        terminal::hint("it was carried out; what is left to take back:  nearside revert --list");
+    })?;
     if let Some(why) = untold {
         terminal::hint(&format!("the journal does not know all of this: {why}"));
         terminal::hint("help: once it can be written, `nearside revert` tells it");
     }
     Ok(ended(&reverted))
+}
+
+fn show(common: &Common, asked: &Revert, reverted: &[Reverted]) -> Result<(), Expected> {
+    if common.json {
+        return terminal::document(&report::json::reverts(reverted));
+    }
+    let lines = if asked.verbose { Lines::All } else { Lines::Notable };
+    terminal::answer(&report::change::reverted(reverted, lines, &terminal::style(common.color)))
 }
 
 fn selection(asked: &Revert) -> Selection {
@@ -53,16 +57,25 @@ fn selection(asked: &Revert) -> Selection {
     transaction.or(setting).or(device).unwrap_or(Selection::All)
 }
 
-/// Whether there is nothing to take back any more: it was confirmed, or undone already.
-fn is_confirmed(journal: &Journal, transaction: Option<u64>) -> bool {
-    let known = transaction.and_then(|id| journal.transaction(id));
-    known.is_none_or(|transaction| transaction.is_confirmed)
+/// Waits until the transaction with a token was to be confirmed; gives it where it was not.
+///
+/// The apply holds the journal until it has ended. One that was cut short is taken back at once.
+fn unconfirmed(asked: &Revert, token: &str) -> Result<Option<(Journal, u64)>, Expected> {
+    take_back::ready()?;
+    let journal = change::journal(&asked.changing)?;
+    let Some(own) = apply::guarded_by(journal.transactions(), token) else { return Ok(None) };
+    let due = apply::due_s(own, take_back::now_s());
+    drop(journal);
+    take_back::wait_until(due);
+    let journal = change::journal(&asked.changing)?;
+    let own = apply::guarded_by(journal.transactions(), token);
+    let left = own.filter(|own| !own.is_confirmed).map(|own| own.begin.transaction);
+    Ok(left.map(|transaction| (journal, transaction)))
 }
 
 fn ended(reverted: &[Reverted]) -> Ended {
-    let is_left = |each: &Reverted| {
-        matches!(each.undone, setting::Undone::Kept { .. } | setting::Undone::Missing)
-    };
+    use setting::Undone::{Elsewhere, Kept, Missing};
+    let is_left = |each: &Reverted| matches!(each.undone, Kept { .. } | Elsewhere | Missing);
     if reverted.iter().any(Reverted::is_stuck) {
         Ended::Stuck
     } else if reverted.iter().any(is_left) {
@@ -73,21 +86,16 @@ fn ended(reverted: &[Reverted]) -> Ended {
 }
 
 /// The transactions that can be taken back, newest first.
-fn list(transactions: &[Transaction]) -> Result<Ended, Expected> {
-    if transactions.is_empty() {
-        terminal::answer("No changes are in the journal.\n")?;
-        return Ok(Ended::Well);
+fn list(
+    common: &Common,
+    kernel: &LiveRoot,
+    transactions: &[Transaction],
+) -> Result<Ended, Expected> {
+    let waiting = apply::waiting(kernel, transactions, take_back::now_s())?;
+    if common.json {
+        terminal::document(&report::json::transactions(transactions, &waiting))?;
+    } else {
+        terminal::answer(&report::change::listed(transactions, &waiting))?;
     }
-    let line = |each: &Transaction| {
-        let left = each.entries.iter().filter(|entry| !entry.is_settled()).count();
-        let state = match each.end {
-            None => ", cut short",
-            Some(_) => "",
-        };
-        let begin = &each.begin;
-        let values = if left == 1 { "value" } else { "values" };
-        format!("{:>4}  {}  {left} {values}{state}  {}\n", begin.transaction, begin.at, begin.why)
-    };
-    terminal::answer(&transactions.iter().rev().map(line).collect::<String>())?;
     Ok(Ended::Well)
 }

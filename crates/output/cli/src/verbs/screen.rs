@@ -10,6 +10,7 @@ use setting::Goal;
 use crate::args::Common;
 use crate::expected::{Ended, Expected};
 use crate::subject::Read;
+use crate::typed::quoted;
 use crate::{source, subject, terminal};
 
 pub(crate) fn run(common: &Common) -> Result<Ended, Expected> {
@@ -24,10 +25,10 @@ pub(crate) fn run(common: &Common) -> Result<Ended, Expected> {
     }
     let outcome = subject::audit(&read, &catalogue, goal);
     let (settings, findings) = (&outcome.settings, &outcome.findings);
-    let found = Found { goal, findings, observations: settings, unknown };
+    let named = named(common);
+    let found = Found { goal, findings, observations: settings, unknown, named: &named };
     let style = terminal::style(common.color);
-    let (machine, again) = (&read.machine, again(common));
-    terminal::answer(&report::screen::draw_of(machine, &found, standing(common), &again, &style))?;
+    terminal::answer(&report::screen::draw(&read.machine, &found, standing(common), &style))?;
     Ok(Ended::Well)
 }
 
@@ -40,20 +41,11 @@ pub(crate) fn document(root: &dyn Root, read: &Read, catalogue: &Catalogue) -> r
 }
 
 /// What names the machine on a command line; nothing for this machine.
-fn again(common: &Common) -> String {
+pub(super) fn named(common: &Common) -> String {
     let from = common.from.as_ref().map(|path| ("--from", path.to_string_lossy().into_owned()));
     let machine = common.machine.as_ref().map(|name| ("--machine", name.clone()));
     let words = from.into_iter().chain(machine);
     words.map(|(flag, value)| format!("{flag} {}", quoted(&value))).collect::<Vec<_>>().join(" ")
-}
-
-/// A word that a shell reads as it stands.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:=@,%".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 fn standing(common: &Common) -> Standing {

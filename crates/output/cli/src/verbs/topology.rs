@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nearside topology`: the machine drawn, or one question about it answered.
 
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 use machine::Machine;
+use root::Overwrite;
 
 use crate::args::{Common, Topology, View};
 use crate::expected::{Ended, Expected};
@@ -13,7 +16,8 @@ pub(crate) fn run(common: &Common, topology: &Topology) -> Result<Ended, Expecte
     let source = source::open(common)?;
     let machine = linux::read(&*source.root);
     if let Some(file) = &topology.view.svg {
-        return picture(&machine, file);
+        let overwrite = if topology.force { Overwrite::Replace } else { Overwrite::Never };
+        return picture(&machine, file, overwrite);
     }
     if common.json {
         terminal::document(&report::json::topology(&machine))?;
@@ -44,16 +48,35 @@ fn draw(machine: &Machine, common: &Common, topology: &Topology) -> Result<Strin
     Ok(report::topology::draw(machine, &style))
 }
 
-fn picture(machine: &Machine, file: &Path) -> Result<Ended, Expected> {
+fn picture(machine: &Machine, file: &Path, overwrite: Overwrite) -> Result<Ended, Expected> {
     let text = report::svg::draw(machine);
     if file == Path::new("-") {
         terminal::answer(&text)?;
-    } else {
-        std::fs::write(file, text).map_err(|error| {
-            let what = format!("cannot write {}: {error}", file.display());
-            Expected::precondition(what, "name a file in a folder that you may write to")
-        })?;
-        terminal::hint(&format!("wrote {}", file.display()));
+        return Ok(Ended::Well);
     }
+    save(file, text.as_bytes(), overwrite).map_err(|error| {
+        let what = format!("cannot write {}: {error}", file.display());
+        let help = match error.kind() {
+            ErrorKind::AlreadyExists => "name another file, or give --force",
+            _ => "name a file in a folder that you may write to",
+        };
+        Expected::precondition(what, help)
+    })?;
+    terminal::hint(&format!("wrote {}", file.display()));
     Ok(Ended::Well)
+}
+
+/// Writes a new file, or over a plain one. A FIFO would be waited for, and a device has no end.
+fn save(file: &Path, bytes: &[u8], overwrite: Overwrite) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    match overwrite {
+        Overwrite::Never => options.write(true).create_new(true),
+        Overwrite::Replace => {
+            if file.metadata().is_ok_and(|there| !there.is_file()) {
+                return Err(std::io::Error::other("it is no plain file"));
+            }
+            options.write(true).create(true).truncate(true)
+        }
+    };
+    options.open(file)?.write_all(bytes)
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nearside verify`: whether what was applied still holds.
 
-use apply::Verified;
-use journal::Journal;
-use report::change::Lines;
+use apply::{Verified, take_back};
+use journal::{Journal, Transaction};
+use report::change::{Found, Lines};
 
 use crate::args::{Common, Verify};
 use crate::expected::{Ended, Expected};
@@ -20,14 +20,40 @@ pub(crate) fn run(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
 
 fn once(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
     let kernel = change::kernel(common)?;
-    let transactions = Journal::look(&change::path(&asked.changing))?;
-    let verified = apply::verify(&kernel, &transactions)?;
-    if common.json {
-        terminal::document(&report::json::verification(&verified))?;
+    let path = change::path(&asked.changing);
+    let mut transactions = Journal::look(&path)?;
+    if transactions.iter().any(Transaction::is_cut_short) && Journal::is_held(&path) {
+        terminal::hint("another nearside is changing this machine: what it does is not looked at");
+        transactions.retain(|each| !each.is_cut_short());
+    }
+    let cut_short: Vec<u64> = transactions
+        .iter()
+        .filter(|each| each.is_cut_short())
+        .map(|each| each.begin.transaction)
+        .collect();
+    let waiting = apply::waiting(&kernel, &transactions, take_back::now_s())?;
+    let values = apply::verify(&kernel, &transactions)?;
+    let found = Found { values: &values, cut_short: &cut_short, waiting: &waiting };
+    if common.json && asked.watch.is_some() {
+        terminal::line(&report::json::verification(&found))?;
+    } else if common.json {
+        terminal::document(&report::json::verification(&found))?;
     } else {
         let lines = if asked.verbose { Lines::All } else { Lines::Notable };
-        let style = terminal::style(common.color);
-        terminal::answer(&report::change::verified(&verified, lines, &style))?;
+        terminal::answer(&report::change::verified(&found, lines, &terminal::style(common.color)))?;
+        tell(&found);
     }
-    Ok(if verified.iter().any(Verified::is_drift) { Ended::Findings } else { Ended::Well })
+    let is_well = cut_short.is_empty() && !values.iter().any(Verified::is_drift);
+    Ok(if is_well { Ended::Well } else { Ended::Findings })
+}
+
+/// What a person has to do about what is not at its end.
+fn tell(found: &Found<'_>) {
+    for id in found.cut_short {
+        terminal::hint(&format!("take it back:  nearside revert --transaction {id}"));
+    }
+    for waiting in found.waiting {
+        let (id, waits) = (waiting.transaction, report::change::waits(waiting));
+        terminal::hint(&format!("transaction {id} {waits}:  nearside apply --confirm {id}"));
+    }
 }

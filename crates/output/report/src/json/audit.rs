@@ -105,6 +105,8 @@ pub struct AuditChange {
     /// What has to happen before it counts: `none`, `reload`, `kexec`, `reboot`, `power-cycle`,
     /// `manual`.
     pub reboot: String,
+    /// Whether `nearside apply` carries it out while the machine runs.
+    pub at_once: bool,
 }
 
 /// The document `audit/1` of what was observed and found.
@@ -147,6 +149,7 @@ fn finding(finding: &Finding) -> AuditFinding {
         from: change.from.clone(),
         to: change.to.clone(),
         reboot: reboot(change.reboot).to_owned(),
+        at_once: change.at_once,
     };
     AuditFinding {
         id: finding.id.clone(),

@@ -14,7 +14,9 @@ mod topology;
 pub use audit::{
     Audit, AuditChange, AuditEffect, AuditEvidence, AuditFinding, AuditSetting, audit,
 };
-pub use change::{Receipts, Reverts, Verification, receipts, reverts, verification};
+pub use change::{
+    Receipts, Reverts, Transactions, Verification, receipts, reverts, transactions, verification,
+};
 pub use placement::{
     PlacementDevice, PlacementDocument, PlacementLeftOut, PlacementMemory, PlacementTarget,
     placement,
@@ -34,6 +36,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("plan-1.json", schema_text(&schema::<Plan>())),
         ("receipts-1.json", schema_text(&schema::<Receipts>())),
         ("reverts-1.json", schema_text(&schema::<Reverts>())),
+        ("transactions-1.json", schema_text(&schema::<Transactions>())),
         ("verification-1.json", schema_text(&schema::<Verification>())),
     ]
 }

@@ -60,7 +60,7 @@ pub struct PlanDevice {
 }
 
 /// What a plan leaves.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanLeft {
     /// Its catalogue entry.
     pub setting: String,
@@ -146,7 +146,7 @@ fn kind(place: &Place) -> &'static str {
     }
 }
 
-fn left(left: &setting::Left) -> PlanLeft {
+pub(super) fn left(left: &setting::Left) -> PlanLeft {
     let why = match left.why {
         LeftWhy::Owner => "owner",
         LeftWhy::Reboot => "reboot",

@@ -40,6 +40,7 @@ pub(crate) fn findings() -> Vec<setting::Finding> {
             from: "0,2,4,6,8,10,12,14".to_owned(),
             to: "64-71".to_owned(),
             reboot: setting::Reboot::None,
+            at_once: true,
             by_hand: (0..8)
                 .map(|n| format!("echo {} > /proc/irq/{}/smp_affinity_list", 64 + n, 208 + n))
                 .collect(),

@@ -6,6 +6,7 @@
 
 mod routes;
 mod sockets;
+mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -40,23 +41,81 @@ pub(super) fn carriers() -> BTreeMap<String, BTreeSet<Carries>> {
     let mut login = LOGIN.to_vec();
     login.extend(session_port(&std::env::var("SSH_CONNECTION").unwrap_or_default()));
     login.extend(ports_of(&tcp, &ancestors_sockets()));
-    let seen = Seen { routes, tcp, udp: both("udp").concat(), login, fabrics: fabrics() };
+    let udp = both("udp").concat();
+    let mut seen = Seen {
+        routes,
+        tcp,
+        udp,
+        login,
+        fabrics: fabrics(),
+        owners: ways::owners(),
+        ..Seen::default()
+    };
+    seen.ask_ways();
     seen.carriers(root_is_on_network(
         &fs::read_to_string("/proc/self/mountinfo").unwrap_or_default(),
     ))
 }
 
 /// What the kernel says of the network.
+#[derive(Debug, Default)]
 struct Seen {
+    /// The main tables: what rules may lead around.
     routes: Vec<Route>,
     tcp: Vec<Socket>,
     udp: Vec<Socket>,
     login: Vec<u16>,
     /// Targets of NVMe over Fabrics.
-    fabrics: Vec<IpAddr>,
+    fabrics: Vec<Target>,
+    /// Whose the addresses of this machine are.
+    owners: Vec<(IpAddr, String)>,
+    /// The kernel's own word on the way from an address to another, where it gave it.
+    ways: BTreeMap<Pair, String>,
 }
 
+/// Source, where there is one, and destination.
+type Pair = (Option<IpAddr>, IpAddr);
+
 impl Seen {
+    /// Asks the kernel for the ways that count.
+    fn ask_ways(&mut self) {
+        let targets = self.fabrics.iter().map(Target::pair);
+        let pairs: BTreeSet<Pair> = self.open().map(Socket::pair).chain(targets).collect();
+        let way = |pair: Pair| Some((pair, ways::towards(pair.0, pair.1)?));
+        self.ways = pairs.into_iter().filter_map(way).collect();
+    }
+
+    /// Connections that are open and carry a login or storage.
+    fn open(&self) -> impl Iterator<Item = &Socket> {
+        let open = self.tcp.iter().filter(|socket| socket.state == ESTABLISHED);
+        open.filter(|socket| self.is_login(socket) || is_storage(socket))
+    }
+
+    fn is_login(&self, socket: &Socket) -> bool {
+        self.login.contains(&socket.local.1)
+    }
+
+    /// The interfaces that a connection needs: that whose address is at its near end, where its
+    /// packets come in, and that by which they go out. They may be two.
+    fn between(&self, (from, to): Pair) -> BTreeSet<&str> {
+        let way = self.ways.get(&(from, to)).map(String::as_str);
+        if way == Some("lo") {
+            return BTreeSet::new();
+        }
+        let mut found: BTreeSet<&str> =
+            from.into_iter().flat_map(|from| self.owned(from)).collect();
+        // An address of a link is found behind any link; only the owner tells which it is.
+        if found.is_empty() || !is_of_link(to) {
+            found.extend(way.or_else(|| routes::towards(&self.routes, to)));
+        }
+        found
+    }
+
+    fn owned(&self, address: IpAddr) -> impl Iterator<Item = &str> {
+        let own = self.owners.iter().filter(move |(own, _)| *own == address);
+        own.map(|(_, interface)| interface.as_str())
+    }
+
     fn carriers(&self, root_is_on_network: bool) -> BTreeMap<String, BTreeSet<Carries>> {
         let mut found: BTreeMap<String, BTreeSet<Carries>> = BTreeMap::new();
         let mut carry = |interface: &str, what| {
@@ -64,33 +123,46 @@ impl Seen {
         };
         routes::defaults(&self.routes)
             .for_each(|interface| carry(interface, Carries::DefaultRoute));
-        let towards = |address| routes::towards(&self.routes, address);
-        let open = self.tcp.iter().filter(|socket| socket.state == ESTABLISHED);
-        for socket in open {
-            let Some(interface) = towards(socket.remote.0) else { continue };
-            if self.login.contains(&socket.local.1) {
-                carry(interface, Carries::Login);
-            }
-            if STORAGE.contains(&socket.remote.1) {
-                carry(interface, Carries::Storage);
-                if root_is_on_network {
-                    carry(interface, Carries::RootFileSystem);
+        for socket in self.open() {
+            for interface in self.between(socket.pair()) {
+                if self.is_login(socket) {
+                    carry(interface, Carries::Login);
+                }
+                if is_storage(socket) {
+                    carry(interface, Carries::Storage);
+                    if root_is_on_network {
+                        carry(interface, Carries::RootFileSystem);
+                    }
                 }
             }
         }
-        for interface in self.fabrics.iter().filter_map(|address| towards(*address)) {
-            carry(interface, Carries::Storage);
+        for target in &self.fabrics {
+            let named = target.interface.as_deref().into_iter();
+            named.chain(self.between(target.pair())).for_each(|nic| carry(nic, Carries::Storage));
         }
         let beats =
             |socket: &&Socket| HEARTBEAT.iter().any(|ports| ports.contains(&socket.local.1));
-        // A socket of one address is bound to the interface whose network holds it.
-        for interface in self.udp.iter().filter(beats).filter_map(|socket| towards(socket.local.0))
-        {
-            carry(interface, Carries::Heartbeat);
+        for socket in self.udp.iter().filter(beats) {
+            let mut own = self.owned(socket.local.0).peekable();
+            // A socket of one address is bound to the interface whose network holds it.
+            let near = own.peek().is_none().then(|| routes::towards(&self.routes, socket.local.0));
+            own.chain(near.flatten()).for_each(|nic| carry(nic, Carries::Heartbeat));
         }
         // Loopback carries nothing away.
         found.remove("lo");
         found
+    }
+}
+
+fn is_storage(socket: &Socket) -> bool {
+    STORAGE.contains(&socket.remote.1)
+}
+
+/// Whether an address means something on its own link only (RFC 4291, RFC 3927).
+fn is_of_link(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
     }
 }
 
@@ -139,16 +211,43 @@ fn root_is_on_network(mountinfo: &str) -> bool {
     })
 }
 
-/// Targets of NVMe over Fabrics: `traddr=10.0.0.1,trsvcid=4420,src_addr=…` in a controller's
-/// `address`.
-fn fabrics() -> Vec<IpAddr> {
+/// Where a controller of NVMe over Fabrics is, and what its host end is bound to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Target {
+    to: IpAddr,
+    from: Option<IpAddr>,
+    interface: Option<String>,
+}
+
+impl Target {
+    fn pair(&self) -> Pair {
+        (self.from, self.to)
+    }
+}
+
+/// Targets of NVMe over Fabrics, by their controllers' `address`.
+fn fabrics() -> Vec<Target> {
     let controllers = fs::read_dir("/sys/class/nvme").into_iter().flatten().flatten();
     let address = |entry: fs::DirEntry| fs::read_to_string(entry.path().join("address")).ok();
     controllers.filter_map(|entry| target(&address(entry)?)).collect()
 }
 
-fn target(address: &str) -> Option<IpAddr> {
-    address.trim().split(',').find_map(|part| part.strip_prefix("traddr="))?.parse().ok()
+/// `traddr=10.0.0.1,trsvcid=4420,src_addr=10.0.0.9,host_iface=eth1` (nvmf_get_address,
+/// drivers/nvme/host/fabrics.c); an address of a link has its interface behind `%`.
+fn target(address: &str) -> Option<Target> {
+    let part = |key: &str| {
+        let values = address.trim().split(',').filter_map(|part| part.split_once('='));
+        values.filter(|(own, _)| *own == key).map(|(_, value)| value).next()
+    };
+    let (to, link) = match part("traddr")?.split_once('%') {
+        Some((to, link)) => (to, Some(link)),
+        None => (part("traddr")?, None),
+    };
+    Some(Target {
+        to: to.parse().ok()?,
+        from: part("src_addr").and_then(|from| from.parse().ok()),
+        interface: part("host_iface").or(link).map(str::to_owned),
+    })
 }
 
 #[cfg(test)]
@@ -173,7 +272,8 @@ mod tests {
             socket(("10.0.1.5", 8080), ("10.0.2.77", 50001), 9),
         ];
         let udp = vec![socket(("10.0.1.5", 5405), ("0.0.0.0", 0), 10)];
-        Seen { routes, tcp, udp, login: vec![22], fabrics: vec!["10.0.1.20".parse().unwrap()] }
+        let fabrics = target("traddr=10.0.1.20").into_iter().collect();
+        Seen { routes, tcp, udp, login: vec![22], fabrics, ..Seen::default() }
     }
 
     #[test]
@@ -185,6 +285,34 @@ mod tests {
         assert_eq!(found["eth0"], [Carries::DefaultRoute].into());
         assert_eq!(found["eth1"], [Carries::Login, Carries::Storage, Carries::Heartbeat].into());
         assert_eq!(found["eth2"], [Carries::Storage].into(), "port 8080 is nobody's login");
+    }
+
+    #[test]
+    fn rules_and_owners_count_more_than_the_main_table() {
+        let mut seen = seen();
+        seen.tcp.clear();
+        let address = |text: &str| -> IpAddr { text.parse().unwrap() };
+        let mut login = |local: &str, remote: &str| {
+            seen.tcp.push(Socket {
+                local: (address(local), 22),
+                remote: (address(remote), 50000),
+                state: ESTABLISHED,
+                inode: 1,
+            });
+        };
+        login("10.6.0.1", "203.0.113.9");
+        login("fe80::6", "fe80::9");
+        login("10.6.0.1", "10.0.2.5");
+        seen.owners = [("10.6.0.1", "eth3"), ("fe80::6", "eth4"), ("fe80::6", "eth5")]
+            .map(|(own, nic)| (address(own), nic.to_owned()))
+            .to_vec();
+        let out = (Some(address("10.6.0.1")), address("203.0.113.9"));
+        seen.ways.insert(out, "eth6".to_owned());
+        seen.ways.insert((Some(address("10.6.0.1")), address("10.0.2.5")), "lo".to_owned());
+        let found = seen.carriers(false);
+        let login = found.iter().filter(|(_, what)| what.contains(&Carries::Login));
+        let login: Vec<&str> = login.map(|(nic, _)| nic.as_str()).collect();
+        assert_eq!(login, ["eth3", "eth4", "eth5", "eth6"]);
     }
 
     #[test]
@@ -202,8 +330,13 @@ mod tests {
         assert_eq!(session_port(""), None);
         assert_eq!(parent("12 (a) b) (c) S 7 12 12 0"), Some(7));
         assert_eq!(parent("12 (a"), None);
-        assert_eq!(target("traddr=fd00::1,trsvcid=4420\n"), "fd00::1".parse().ok());
-        assert_eq!(target("0000:3e:00.0"), None);
+        let to = |text: &str| target(text).map(|target| (target.to, target.interface));
+        let named = |to: &str, link: &str| Some((to.parse().unwrap(), Some(link.to_owned())));
+        let plain = to("traddr=fd00::1,trsvcid=4420\n");
+        assert_eq!(plain, Some(("fd00::1".parse().unwrap(), None)));
+        assert_eq!(to("traddr=fe80::1%eth1,trsvcid=4420"), named("fe80::1", "eth1"));
+        assert_eq!(to("traddr=10.0.0.1,host_iface=eth2"), named("10.0.0.1", "eth2"));
+        assert_eq!(to("0000:3e:00.0"), None);
     }
 
     #[test]

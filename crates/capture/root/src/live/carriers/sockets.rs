@@ -16,6 +16,13 @@ pub(super) struct Socket {
     pub(super) inode: u64,
 }
 
+impl Socket {
+    /// Its addresses, near and far.
+    pub(super) fn pair(&self) -> (Option<IpAddr>, IpAddr) {
+        (Some(self.local.0), self.remote.0)
+    }
+}
+
 /// State of a connection that is open.
 pub(super) const ESTABLISHED: u8 = 1;
 

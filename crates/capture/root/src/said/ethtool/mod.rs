@@ -7,6 +7,7 @@
 
 mod features;
 mod refusal;
+mod spread;
 
 use std::collections::BTreeMap;
 
@@ -26,6 +27,7 @@ pub(super) fn answer(flag: &str, text: &str) -> Option<Fact<String>> {
         "-a" => json(pause(text)),
         "-k" => json(features::parse(text)),
         "-i" => json(driver(text)),
+        "-x" => json(spread::parse(text)),
         _ => return None,
     })
 }

@@ -15,9 +15,9 @@ use place::{Ask, Interrupts, Placement, Policy};
 use root::{LiveRoot, Root};
 use run::Extras;
 
-use super::screen::quoted;
 use crate::args::{Common, Exec, Memory, Print};
 use crate::expected::{EXEC_FAILED, Ended, Expected};
+use crate::typed::quoted;
 use crate::{source, terminal};
 
 pub(crate) fn run(common: &Common, exec: &Exec) -> Result<Ended, Expected> {
@@ -153,11 +153,12 @@ fn tell(placement: &Placement) {
 fn start(live: &LiveRoot, exec: &Exec, placement: &Placement) -> Result<Ended, Expected> {
     let Some((command, arguments)) = exec.command.split_first() else { return Ok(Ended::Well) };
     let extras = Extras { nice: exec.nice, io: exec.ioprio, cgroup: exec.cgroup.as_deref() };
-    run::carry_out(live, placement, &extras).map_err(|error| Expected::NotStarted {
-        what: error.to_string(),
-        help: error.help().to_owned(),
-        code: EXEC_FAILED,
-    })?;
+    let _carried =
+        run::carry_out(live, placement, &extras).map_err(|error| Expected::NotStarted {
+            what: error.to_string(),
+            help: error.help().to_owned(),
+            code: EXEC_FAILED,
+        })?;
     let failed = run::become_command(command, arguments);
     let code = failed.exit_code();
     let help = if code == 127 {
