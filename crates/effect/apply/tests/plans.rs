@@ -171,10 +171,23 @@ fn bans(subject: &Subject, kernel: &Simulated) -> Result<(), Failed> {
     let Some(wanted) = wanted else { return Ok(()) };
     let file = kernel.read(FILE).map_err(failed)?;
     let found = setting::banned(&file, &setting::BAN_VARIABLES);
-    let mut all: setting::Interrupts = wanted.to.parse().map_err(failed)?;
+    let mut all = setting::Interrupts::default();
+    for word in wanted.to.split_whitespace() {
+        all.0.extend(numbers(kernel, word)?);
+    }
     all.0.insert(7);
     match file.starts_with(ADMINS) && found == all {
         true => Ok(()),
         false => Err(format!("{found} where {all} is wanted").into()),
     }
+}
+
+/// A number, or those that the queues of a function have by now.
+fn numbers(kernel: &Simulated, word: &str) -> Result<Vec<u32>, Failed> {
+    if let Ok(number) = word.parse() {
+        return Ok(vec![number]);
+    }
+    let function = word.parse().map_err(failed)?;
+    let queues = linux::vectors(kernel, function).into_iter();
+    Ok(queues.filter(|vector| vector.queue.is_some()).map(|vector| vector.number).collect())
 }
