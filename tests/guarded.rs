@@ -123,7 +123,6 @@ fn begun(path: &Path, guard: Option<Guard>) -> Result<(), Failed> {
         form: Form::Number,
         before: Raw::text("100\n"),
         to: text("200"),
-        write: Raw::text("200\n"),
         witnesses: Vec::new(),
     };
     let intent = Record::Intend { transaction, index: 0, intent: Box::new(intent) };

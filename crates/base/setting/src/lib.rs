@@ -13,6 +13,7 @@
 mod evidence;
 mod finding;
 mod guard;
+mod interrupts;
 mod kernel_option;
 mod observation;
 mod place;
@@ -24,6 +25,9 @@ mod vocabulary;
 pub use evidence::{Evidence, Part, Span};
 pub use finding::{Change, Confidence, Finding, FindingEffect, Severity};
 pub use guard::{is_guard, keeps_safe};
+pub use interrupts::{
+    BAN_VARIABLES, BANS_BEGIN, BANS_END, Interrupts, assigned, banned, without_bans,
+};
 pub use kernel_option::KernelOption;
 pub use observation::{
     Form, Observation, Observe, Scope, canonical, opposite, same_value, spelled,

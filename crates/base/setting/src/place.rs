@@ -21,6 +21,10 @@ pub struct Device {
     /// address. None where the kernel tells none; its function must do then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
+    /// Which of the devices of its function it is: `p0` or `0` of a port (`phys_port_name`,
+    /// `dev_port`), `2:0:1:0` of a SCSI disk, `1` of an NVMe namespace. None where that is not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<String>,
 }
 
 /// What a device is, and so where it is looked for.
@@ -113,6 +117,19 @@ pub fn counterpart(path: &str) -> Option<String> {
 }
 
 impl Place {
+    /// Whether it is a register that a kernel started by another one (kexec) may find as it was left:
+    /// the largest read request, and the MSRs of energy bias and uncore.
+    pub fn outlives_kexec(&self) -> bool {
+        let is_register = |path: &str| {
+            path.contains("energy_perf_bias") || path.contains("/intel_uncore_frequency/")
+        };
+        match self {
+            Self::MaxReadRequest => true,
+            Self::File { path } => is_register(path),
+            _ => false,
+        }
+    }
+
     /// Whether what is written outlives a reboot. Only then is it undone after one.
     pub fn outlives_boot(&self) -> bool {
         matches!(self, Self::BannedInterrupts)

@@ -20,18 +20,18 @@ pub(crate) fn settle(work: &Work<'_>, draft: &mut Draft) {
     let mut kept: Vec<Drafted> = Vec::with_capacity(changes.len());
     let mut ordered = changes;
     ordered.sort_by_key(|drafted| (!drafted.is_named, drafted.rank));
-    let mut settings: Vec<(String, bool)> = Vec::new();
+    let mut settings: Vec<String> = Vec::new();
     for drafted in ordered {
         let setting = &drafted.planned.setting;
-        let rival = settings.iter().find(|(known, _)| fights(work, known, setting));
-        if let Some((rival, _)) = rival {
+        let rival = settings.iter().find(|known| fights(work, known, setting));
+        if let Some(rival) = rival {
             let because = format!("{rival} is changed by this plan, and the two fight");
             draft.leave_drafted(drafted, LeftWhy::Conflict, because);
         } else if let Some(because) = standing(work, &drafted) {
             draft.leave_drafted(drafted, LeftWhy::Conflict, because);
         } else {
-            if !settings.iter().any(|(known, _)| known == setting) {
-                settings.push((setting.clone(), drafted.is_named));
+            if !settings.contains(setting) {
+                settings.push(setting.clone());
             }
             kept.push(drafted);
         }

@@ -35,7 +35,7 @@ pub(crate) fn cpus_of(label: &str) -> Option<CpuSet> {
 }
 
 fn numbered(kind: DeviceKind, name: String) -> Device {
-    Device { name, kind, function: None, serial: None }
+    Device { name, kind, function: None, serial: None, port: None }
 }
 
 /// A PCI function as a device.
@@ -45,6 +45,7 @@ pub(crate) fn function(address: PciAddress) -> Device {
         kind: DeviceKind::Function,
         function: Some(address),
         serial: None,
+        port: None,
     }
 }
 
@@ -58,6 +59,7 @@ pub(crate) fn drive(drive: &Drive) -> Device {
         kind: DeviceKind::Drive,
         function: drive.controllers.iter().find_map(|path| path.function),
         serial: text(&drive.wwid).or_else(|| text(&drive.serial)),
+        port: None,
     }
 }
 
@@ -68,6 +70,7 @@ pub(crate) fn nic(nic: &Nic) -> Device {
         kind: DeviceKind::Nic,
         function: nic.function,
         serial: nic.mac.as_ref().ok().cloned(),
+        port: nic.port.clone(),
     }
 }
 
@@ -79,6 +82,7 @@ fn host(machine: &Machine, name: &str) -> Option<Device> {
         kind: DeviceKind::ScsiHost,
         function,
         serial: None,
+        port: None,
     })
 }
 

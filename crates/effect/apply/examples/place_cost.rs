@@ -78,8 +78,13 @@ fn wish(tree: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
 
 fn change(function: PciAddress, place: Place, cpu: u32) -> Planned {
     let kind = DeviceKind::Function;
-    let device =
-        Device { name: function.to_string(), kind, function: Some(function), serial: None };
+    let device = Device {
+        name: function.to_string(),
+        kind,
+        function: Some(function),
+        serial: None,
+        port: None,
+    };
     Planned {
         setting: "nic-irq-placement".to_owned(),
         device: Some(device),

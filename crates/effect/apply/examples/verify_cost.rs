@@ -81,7 +81,6 @@ fn fill(journal: &mut Journal, paths: &[&String], files: usize) -> Result<(), Bo
             path: (*path).clone(),
             form: Form::Text,
             to: before.trimmed().to_owned(),
-            write: before.clone(),
             before,
             witnesses: Vec::new(),
         };

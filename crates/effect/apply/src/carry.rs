@@ -3,17 +3,18 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use journal::{Begin, End, Entry, Intent, Journal, JournalError, Raw, Record};
+use journal::{Begin, End, Entry, Intent, Journal, JournalError, Raw, Record, Witness};
 use machine::Why;
 use root::text;
 use rustix::io::Errno;
 use setting::{Form, Outcome, Plan, Undone, canonical};
 use units::{Cpu, CpuSet};
 
+use crate::come::Come;
 use crate::lookup::{Absent, Lookup};
 use crate::prepare::{Prepared, missing, prepare, unread};
 use crate::spot::Spot;
-use crate::undo::{self, Force};
+use crate::undo::{self, Force, Taken};
 use crate::{
     ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, classify, errno, pairs,
     witness,
@@ -34,13 +35,14 @@ pub fn apply(
     options: &Options,
 ) -> Result<Receipts, ApplyError> {
     let boot = boot(kernel)?;
-    settle_older_boots(journal, &boot)?;
+    let lookup = Lookup::new(kernel);
+    settle_older_boots(&lookup, journal, &boot)?;
     let cut_short = journal.transactions().iter().find(|known| known.is_cut_short());
     if let Some(transaction) = cut_short {
         return Err(ApplyError::Unfinished(transaction.begin.transaction));
     }
-    let lookup = Lookup::new(kernel);
-    let Prepared { intents, settled } = prepare(&lookup, plan);
+    let come = Come::of(journal.transactions());
+    let Prepared { intents, settled } = prepare(&lookup, plan, &come);
     let is_stopped = options.on_failure == OnFailure::Undo
         && settled.iter().any(|receipt| !receipt.outcome.is_well());
     if is_stopped || intents.is_empty() {
@@ -54,7 +56,8 @@ pub fn apply(
     }
     let id = intend(journal, &intents, boot, network(kernel), options)?;
     let mut told = Vec::new();
-    let carried = carry(&lookup, journal, id, &intents, options, &mut told);
+    let whole = Whole { transaction: id, intents: &intents, come: &come, options };
+    let carried = carry(&lookup, journal, &whole, &mut told);
     let is_interrupted = is_stopped_by(options) && !matches!(carried, Ok(End::Done));
     let ending = finish(&lookup, journal, id, carried, &mut told)?;
     let receipts = settled.into_iter().chain(told.into_iter().map(|(_, receipt)| receipt));
@@ -63,12 +66,16 @@ pub fn apply(
 
 /// Changes that a reboot has reset need no undoing: without this, a journal would grow with each
 /// boot that applies the same again.
-fn settle_older_boots(journal: &mut Journal, boot: &str) -> Result<(), JournalError> {
+fn settle_older_boots(
+    lookup: &Lookup<'_>,
+    journal: &mut Journal,
+    boot: &str,
+) -> Result<(), JournalError> {
     let mut reset: Vec<(u64, usize)> = Vec::new();
     for transaction in journal.transactions().iter().filter(|old| old.begin.boot != boot) {
         let id = transaction.begin.transaction;
         let entries = transaction.entries.iter().enumerate();
-        let is_reset = |entry: &Entry| !entry.is_settled() && !entry.intent.place.outlives_boot();
+        let is_reset = |entry: &Entry| !entry.is_settled() && undo::is_reset(lookup, entry);
         reset.extend(entries.filter(|(_, e)| is_reset(e)).map(|(index, _)| (id, index)));
     }
     for (transaction, index) in reset {
@@ -113,16 +120,23 @@ fn intend(
     Ok(transaction)
 }
 
+/// A transaction to be carried out.
+struct Whole<'a> {
+    transaction: u64,
+    intents: &'a [Intent],
+    come: &'a Come,
+    options: &'a Options,
+}
+
 /// Makes the changes in their order. A floor above the ceiling of now is refused; it is tried again
 /// once its ceiling was raised.
 fn carry(
     lookup: &Lookup<'_>,
     journal: &mut Journal,
-    transaction: u64,
-    intents: &[Intent],
-    options: &Options,
+    whole: &Whole<'_>,
     told: &mut Vec<(usize, Receipt)>,
 ) -> Result<End, JournalError> {
+    let Whole { transaction, intents, come, options } = *whole;
     let mut order: VecDeque<usize> = (0..intents.len()).collect();
     let mut waited: BTreeSet<usize> = BTreeSet::new();
     let mut opened: BTreeSet<&str> = BTreeSet::new();
@@ -133,12 +147,17 @@ fn carry(
             break;
         }
         let Some(intent) = intents.get(index) else { break };
-        let came = change(lookup, intent, &opened);
+        let mut came = change(lookup, intent, come, &opened);
         let is_waiting = is_pair_refusal(intent, &came)
             && order.iter().filter_map(|at| intents.get(*at)).any(|other| is_pair(other, intent));
         if is_waiting && waited.insert(index) {
+            // From here on those behind it are written before it.
+            journal.append(Record::Wait { transaction, index })?;
             order.push_back(index);
             continue;
+        }
+        if waited.contains(&index) {
+            came.count_the_first_try(intent);
         }
         if witness::opens_again(&intent.place) {
             opened.extend(intent.device.as_ref().map(|device| device.name.as_str()));
@@ -171,6 +190,13 @@ struct Came {
 impl Came {
     fn none(outcome: Outcome, path: String, after: Option<Raw>) -> Self {
         Self { outcome, path, after, witnesses: Vec::new(), note: None }
+    }
+
+    /// What a first try left may be the wanted value by now: it is ours, and not as it was.
+    fn count_the_first_try(&mut self, intent: &Intent) {
+        if self.outcome == Outcome::Equal && self.after.as_ref() != Some(&intent.before) {
+            self.outcome = Outcome::Applied;
+        }
     }
 }
 
@@ -209,7 +235,7 @@ pub(crate) fn shown(intent: &Intent) -> String {
 }
 
 /// Makes one change: looked up anew, written, read back.
-fn change(lookup: &Lookup<'_>, intent: &Intent, opened: &BTreeSet<&str>) -> Came {
+fn change(lookup: &Lookup<'_>, intent: &Intent, come: &Come, opened: &BTreeSet<&str>) -> Came {
     let kernel = lookup.kernel;
     let to = lookup.meant(&intent.place, &intent.to);
     let spot = match lookup.one(intent.device.as_ref(), &intent.place, &intent.part) {
@@ -225,7 +251,8 @@ fn change(lookup: &Lookup<'_>, intent: &Intent, opened: &BTreeSet<&str>) -> Came
         Ok(now) => now,
         Err(why) => return Came::none(unread(&spot, &why), path, None),
     };
-    if spot.is(intent.form, &to, &now) {
+    let own = (intent.device.as_ref(), &intent.place, intent.part.as_str());
+    if spot.is(intent.form, &to, &now) || come.is_all(own, &spot, intent.form, &to, &now) {
         return Came::none(Outcome::Equal, path, Some(now));
     }
     if is_managed(kernel, &spot) {
@@ -249,11 +276,21 @@ fn change(lookup: &Lookup<'_>, intent: &Intent, opened: &BTreeSet<&str>) -> Came
         (Ok(()), Err(Why::Absent)) => Outcome::Lost,
         (Ok(()), Err(why)) => unread(&spot, why),
     };
-    let witnesses = intent.witnesses.iter().map(|witness| {
-        let spot = lookup.one(witness.device.as_ref(), &witness.place, &witness.part).ok()?;
-        spot.read(kernel).ok()
-    });
+    let witnesses = intent.witnesses.iter().map(|witness| beside(lookup, witness));
     Came { outcome, path, after: after.ok(), witnesses: witnesses.collect(), note }
+}
+
+/// What a value beside a change reads after it; none where nobody can tell.
+fn beside(lookup: &Lookup<'_>, witness: &Witness) -> Option<Raw> {
+    let spot = match lookup.one(witness.device.as_ref(), &witness.place, &witness.part) {
+        Ok(spot) => spot,
+        Err(Absent::Unread(_)) => return None,
+        Err(Absent::Device | Absent::Place | Absent::Forbidden) => return Some(Raw::Absent),
+    };
+    match spot.read(lookup.kernel) {
+        Err(Why::Absent) => Some(Raw::Absent),
+        read => read.ok(),
+    }
 }
 
 /// Whether a queue was there until a change of the same plan took it away.
@@ -289,18 +326,22 @@ fn write(
     (written, Some(format!("no CPU of the node of CPU {full} has an interrupt vector left")))
 }
 
-/// The other CPUs of the node of a set, online ones, those behind it first.
+/// The other CPUs of the node of a set, online ones, those behind it first. Somebody keeps CPUs free
+/// of interrupts by isolating them (`isolcpus=`, isolated partitions) or by stopping their tick
+/// (`nohz_full=`).
 fn neighbours(kernel: &dyn Kernel, cpus: &CpuSet) -> Vec<Cpu> {
     let list = |path: &str| {
         text(kernel, path).ok().and_then(|text| CpuSet::from_list(&text).ok()).unwrap_or_default()
     };
     let online = list("/sys/devices/system/cpu/online");
+    let quiet =
+        list("/sys/devices/system/cpu/isolated").or(&list("/sys/devices/system/cpu/nohz_full"));
     let nodes = list("/sys/devices/system/node/online");
     let mut found: Vec<Cpu> = Vec::new();
     for node in nodes.iter() {
         let own = list(&format!("/sys/devices/system/node/node{node}/cpulist"));
         if own.overlaps(cpus) {
-            found.extend(own.and(&online).minus(cpus).iter());
+            found.extend(own.and(&online).minus(cpus).minus(&quiet).iter());
         }
     }
     let after = cpus.iter().last();
@@ -338,7 +379,8 @@ fn is_pair(a: &Intent, b: &Intent) -> bool {
     a.0 == b.0 && (is(&a.1, &b.1) || is(&b.1, &a.1))
 }
 
-/// Undoes what failed, tells of each receipt what came of that, and says how it ended.
+/// Undoes what failed, tells of each receipt what came of that, and says how it ended: by what is
+/// there now, whether the journal can be told of it or not.
 fn finish(
     lookup: &Lookup<'_>,
     journal: &mut Journal,
@@ -346,28 +388,27 @@ fn finish(
     carried: Result<End, JournalError>,
     told: &mut [(usize, Receipt)],
 ) -> Result<Ending, ApplyError> {
-    match carried {
-        Ok(End::Done) => Ok(Ending::Done),
-        Ok(End::Failed) => {
-            let undone = undo::transaction(lookup, journal, id, Force::Respect)?;
-            for (index, reverted) in &undone {
-                if let Some((_, receipt)) = told.iter_mut().find(|(known, _)| known == index) {
-                    receipt.undone = Some(reverted.undone.clone());
-                }
-            }
-            if undone.iter().any(|(_, one)| one.is_stuck()) {
-                return Ok(Ending::Stuck);
-            }
-            journal.compact()?;
+    if matches!(carried, Ok(End::Done)) {
+        return Ok(Ending::Done);
+    }
+    let Taken { each, untold } = match undo::transaction(lookup, journal, id, Force::Respect) {
+        Ok(taken) => taken,
+        Err(why) => return Err(carried.err().map_or(why, ApplyError::LeftBehind)),
+    };
+    for (index, reverted) in &each {
+        if let Some((_, receipt)) = told.iter_mut().find(|(known, _)| known == index) {
+            receipt.undone = Some(reverted.undone.clone());
+        }
+    }
+    let is_well = !each.iter().any(|(_, one)| one.is_stuck());
+    match carried.err().or(untold) {
+        Some(error) if is_well => Err(ApplyError::TakenBack(error)),
+        Some(error) => Err(ApplyError::LeftBehind(error)),
+        None if is_well => {
+            // What stays in the journal is dropped by whoever writes it next.
+            let _ = journal.compact();
             Ok(Ending::Undone)
         }
-        Err(error) => {
-            let undone = undo::transaction(lookup, journal, id, Force::Respect);
-            let is_well = undone.is_ok_and(|undone| undone.iter().all(|(_, one)| !one.is_stuck()));
-            Err(match is_well {
-                true => ApplyError::TakenBack(error),
-                false => ApplyError::LeftBehind(error),
-            })
-        }
+        None => Ok(Ending::Stuck),
     }
 }

@@ -16,9 +16,6 @@ pub enum ApplyError {
     /// The journal failed after writes were made, and taking them back failed too.
     #[error("changes may be left behind: the journal failed ({0}), and so did taking them back")]
     LeftBehind(JournalError),
-    /// Changes were taken back, and the journal does not know it.
-    #[error("the changes were taken back, but the journal could not be told: {0}")]
-    Untold(JournalError),
     /// The kernel does not tell this boot from another.
     #[error("cannot read /proc/sys/kernel/random/boot_id: {0}")]
     NoBoot(machine::Why),
@@ -64,7 +61,7 @@ impl ApplyError {
     /// What to do next.
     pub fn help(&self) -> &'static str {
         match self {
-            Self::Journal(error) | Self::TakenBack(error) | Self::Untold(error) => error.help(),
+            Self::Journal(error) | Self::TakenBack(error) => error.help(),
             Self::LeftBehind(_) => {
                 "look at the disk that holds the journal, then `nearside revert`"
             }

@@ -20,6 +20,7 @@
 mod banned;
 mod carry;
 mod classify;
+mod come;
 mod errno;
 mod error;
 mod express;
@@ -46,6 +47,6 @@ pub use hold::HOLD_VERB;
 pub use kernel::{Kernel, ServiceOrder};
 pub use live::{hold_idle_latency, persist, take_back};
 pub use receipts::{Ending, OnFailure, Options, Receipt, Receipts};
-pub use undo::{Force, Reverted, Selection, applied_plan, revert};
+pub use undo::{Force, Reverted, Reverts, Selection, applied_plan, revert};
 pub use verify::{Standing, Verified, verify};
 pub use waiting::{Unconfirmed, confirm, due_s, guarded_by, waiting};

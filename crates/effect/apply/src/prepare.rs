@@ -8,6 +8,7 @@ use machine::Why;
 use rustix::io::Errno;
 use setting::{Ethtool, Form, Outcome, Place, Plan, Planned};
 
+use crate::come::Come;
 use crate::lookup::{Absent, Found, Lookup, key};
 use crate::spot::Spot;
 use crate::{Receipt, classify, pairs, witness};
@@ -86,17 +87,23 @@ fn channels(to: &str) -> (u32, u32) {
     (both.saturating_add(of("rx")), both.saturating_add(of("tx")))
 }
 
-pub(crate) fn prepare(lookup: &Lookup<'_>, plan: &Plan) -> Prepared {
+pub(crate) fn prepare(lookup: &Lookup<'_>, plan: &Plan, come: &Come) -> Prepared {
     let mut prepared = Prepared { intents: Vec::new(), settled: Vec::new() };
     let mut moved = Moved::default();
     for planned in &plan.changes {
-        let device = planned.device.as_ref().map(|device| lookup.identified(device));
+        let device = planned.device.as_ref();
+        let (device, silence) =
+            lookup.noting.during(|| device.map(|device| lookup.identified(device)));
+        if let Some(why) = silence {
+            prepared.settled.push(nowhere(planned, Absent::Unread(why)));
+            continue;
+        }
         let planned = &Planned { device, ..planned.clone() };
         match lookup.all(planned.device.as_ref(), &planned.place) {
             Ok(all) => {
                 let to_come = moved.to_come(planned, &all);
                 for found in all {
-                    one(lookup, planned, found, &mut moved, &mut prepared);
+                    one(lookup, planned, found, come, &mut moved, &mut prepared);
                 }
                 prepared.intents.extend(to_come.iter().map(not_yet));
             }
@@ -114,6 +121,7 @@ fn one(
     lookup: &Lookup<'_>,
     planned: &Planned,
     found: Found,
+    come: &Come,
     moved: &mut Moved,
     prepared: &mut Prepared,
 ) {
@@ -131,16 +139,25 @@ fn one(
     };
     let own = key(planned.device.as_ref(), &found.place, &found.part);
     let to = lookup.meant(&planned.place, &planned.to);
-    if found.spot.is(planned.form, &to, &before) && !moved.holds(planned, &own) {
+    let whole = (planned.device.as_ref(), &found.place, found.part.as_str());
+    let is_all = come.is_all(whole, &found.spot, form(planned), &to, &before);
+    let is_there = is_all || found.spot.is(planned.form, &to, &before);
+    if is_there && !moved.holds(planned, &own) {
         prepared.settled.push(receipt(Outcome::Equal, &before));
         return;
     }
-    let Some(write) = found.spot.spell(planned.form, &to, &before) else {
+    if found.spot.spell(planned.form, &to, &before).is_none() {
         let outcome = classify::refused(&found.spot, Errno::INVAL);
         prepared.settled.push(receipt(outcome, &before));
         return;
+    }
+    let witnesses = match witness::of(lookup, planned.device.as_ref(), &found.place) {
+        Ok(witnesses) => witnesses,
+        Err(why) => {
+            prepared.settled.push(receipt(unread(&found.spot, &why), &before));
+            return;
+        }
     };
-    let witnesses = witness::of(lookup, planned.device.as_ref(), &found.place);
     moved.add(planned, &witnesses);
     prepared.intents.push(Intent {
         setting: planned.setting.clone(),
@@ -151,7 +168,6 @@ fn one(
         form: form(planned),
         before,
         to: planned.to.clone(),
-        write,
         witnesses,
     });
 }
@@ -173,7 +189,6 @@ fn not_yet(planned: &Planned) -> Intent {
         form: form(planned),
         before: Raw::Absent,
         to: planned.to.clone(),
-        write: Raw::Absent,
         witnesses: Vec::new(),
     }
 }
@@ -192,6 +207,8 @@ pub(crate) fn missing(absent: Absent) -> Outcome {
         Absent::Device => Outcome::Lost,
         Absent::Place => Outcome::Unsupported { errno: "ENOENT".to_owned() },
         Absent::Forbidden => Outcome::Denied { errno: "EPERM".to_owned() },
+        Absent::Unread(Why::Denied) => Outcome::Denied { errno: "EACCES".to_owned() },
+        Absent::Unread(_) => Outcome::Refused { errno: "EIO".to_owned() },
     }
 }
 

@@ -2,8 +2,6 @@
 //! A place that was looked up: what is read there, what is written to get a value or to get the
 //! old bytes back, and when two values are the same.
 
-use std::collections::BTreeSet;
-
 use journal::Raw;
 use machine::{Fact, ReceiveSpread, Why};
 use rustix::io::Errno;
@@ -90,8 +88,8 @@ impl Spot {
         let line = |text: &str| Some(Raw::text(format!("{text}\n")));
         match self {
             Self::Banned(_, variable) => {
-                let numbers = numbers(to)?;
-                Some(Raw::text(banned::with(text(now), variable, &numbers)))
+                let file = now.bytes().unwrap_or_default();
+                banned::with(file, variable, &to.parse().ok()?).map(Raw::new)
             }
             Self::File(_) => match form {
                 Form::CpuMask => line(&CpuSet::from_list(to).ok()?.to_mask(0)),
@@ -160,7 +158,8 @@ impl Spot {
             }
             Self::Ethtool(..) => pairs::holds(&pairs::parse(text(now)), &pairs::parse(to)),
             Self::Banned(_, variable) => {
-                numbers(to).is_some_and(|wanted| wanted == banned::list(text(now), variable))
+                let file = now.bytes().unwrap_or_default();
+                to.parse().is_ok_and(|wanted| banned::is(file, variable, &wanted))
             }
             Self::Interrupt(_) => same_value(Form::CpuList, to, now.trimmed()),
             // What is wanted of a mask is said as a list.
@@ -202,9 +201,7 @@ impl Spot {
         match self {
             Self::File(_) => canonical(form, raw.trimmed()),
             Self::Banned(_, variable) => {
-                let list: Vec<String> =
-                    banned::list(text(raw), variable).iter().map(u32::to_string).collect();
-                Some(list.join(","))
+                Some(banned::list(raw.bytes().unwrap_or_default(), variable).to_string())
             }
             Self::Ethtool(_, Ethtool::ReceiveSpread) => spread(raw).map(|n| n.to_string()),
             _ => None,
@@ -251,12 +248,6 @@ fn switch(to: &str, now: &str) -> Option<&'static str> {
         "on" => Some(on),
         _ => Some(off),
     }
-}
-
-/// `40,41-43` or `40 41`: numbers of interrupts.
-fn numbers(list: &str) -> Option<BTreeSet<u32>> {
-    let list = list.split_whitespace().collect::<Vec<_>>().join(",");
-    Some(CpuSet::from_list(&list).ok()?.iter().map(|number| number.0).collect())
 }
 
 /// How many queues a table spreads over evenly: `0 1 2 0 1 2` over 3.

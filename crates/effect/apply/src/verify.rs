@@ -12,7 +12,7 @@ use units::CpuSet;
 use crate::Kernel;
 use crate::lookup::{Absent, Lookup, key};
 use crate::spot::Spot;
-use crate::undo::{is_elsewhere, is_of_network};
+use crate::undo::{is_elsewhere, is_of_network, is_reset};
 
 /// How a change stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,6 +150,7 @@ pub fn verify(
     let mut verified = Vec::new();
     for transaction in transactions.iter().rev() {
         let is_this_boot = transaction.begin.boot == boot;
+        let stands = |entry: &Entry| is_this_boot || !is_reset(&lookup, entry);
         for (index, entry) in transaction.entries.iter().enumerate() {
             let intent = &entry.intent;
             let holds = !entry.is_settled() && transaction.may_be_written(index) && was_set(entry);
@@ -161,7 +162,7 @@ pub fn verify(
                 continue;
             }
             let then = || intent.path.clone();
-            let (path, standing) = match is_this_boot || intent.place.outlives_boot() {
+            let (path, standing) = match stands(entry) {
                 false => (then(), Standing::Reset),
                 true if is_elsewhere(transaction, intent, here.as_deref()) => {
                     (then(), Standing::Elsewhere)
@@ -194,6 +195,7 @@ fn standing(lookup: &Lookup<'_>, entry: &Entry) -> (String, Standing) {
     let then = then.unwrap_or_else(|| intent.path.clone());
     let spot = match lookup.one(intent.device.as_ref(), &intent.place, &intent.part) {
         Ok(spot) => spot,
+        Err(Absent::Unread(why)) => return (then, Standing::Unknown { why }),
         Err(Absent::Device | Absent::Place | Absent::Forbidden) => {
             return (then, Standing::Missing);
         }

@@ -10,9 +10,11 @@
 //! calls the scheduler first and stores the number after).
 
 use journal::Witness;
+use machine::Fact;
+use root::Root;
 use setting::{Device, DeviceKind, Ethtool, Form, Place};
 
-use crate::lookup::Lookup;
+use crate::lookup::{Absent, Lookup};
 use crate::spot::Spot;
 
 /// Files that a file moves: by the end of its path, the ones beside it and how they compare.
@@ -57,7 +59,21 @@ pub(crate) fn is_of_queue(place: &Place) -> bool {
 }
 
 /// The places that a change moves, as they are now.
-pub(crate) fn of(lookup: &Lookup<'_>, device: Option<&Device>, place: &Place) -> Vec<Witness> {
+///
+/// # Errors
+/// One of them is there and cannot be read: it could not be given back.
+pub(crate) fn of(
+    lookup: &Lookup<'_>,
+    device: Option<&Device>,
+    place: &Place,
+) -> Fact<Vec<Witness>> {
+    match lookup.noting.during(|| moved(lookup, device, place)) {
+        (_, Some(why)) => Err(why),
+        (found, None) => Ok(found),
+    }
+}
+
+fn moved(lookup: &Lookup<'_>, device: Option<&Device>, place: &Place) -> Vec<Witness> {
     let mut found = Vec::new();
     match (place, device) {
         (Place::File { path }, _) => {
@@ -119,21 +135,24 @@ fn queues(lookup: &Lookup<'_>, nic: &Device, found: &mut Vec<Witness>) {
 
 /// Network devices with vectors of their own.
 fn nics(lookup: &Lookup<'_>) -> Vec<Device> {
-    let names = lookup.kernel.list("/sys/class/net").unwrap_or_default();
+    let names = lookup.noting.list("/sys/class/net").unwrap_or_default();
     let nic = |name: String| {
         let kind = DeviceKind::Nic;
-        let device = Device { name, kind, function: None, serial: None };
-        let function = lookup.function(&device);
-        function.is_some().then_some(Device { function, ..device })
+        let device = Device { name, kind, function: None, serial: None, port: None };
+        let device = lookup.identified(&device);
+        device.function.is_some().then_some(device)
     };
     names.into_iter().filter_map(nic).collect()
 }
 
 /// A place as witnesses: one for each file that it stands for and that can be read.
 fn all(lookup: &Lookup<'_>, device: Option<&Device>, place: &Place, form: Form) -> Vec<Witness> {
-    let found = lookup.all(device, place).unwrap_or_default();
+    let found = match lookup.all(device, place) {
+        Err(Absent::Unread(why)) => lookup.noting.note(Err(why)).unwrap_or_default(),
+        found => found.unwrap_or_default(),
+    };
     let witness = |found: crate::lookup::Found| {
-        let before = found.spot.read(lookup.kernel).ok()?;
+        let before = lookup.noting.note(found.spot.read(lookup.kernel)).ok()?;
         let is_worth = !matches!(&found.spot, Spot::Interrupt(path) if is_managed(lookup, path));
         is_worth.then(|| Witness {
             device: device.cloned(),

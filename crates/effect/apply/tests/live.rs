@@ -85,6 +85,7 @@ fn a_pair() -> Result<(), Failed> {
         kind: DeviceKind::Nic,
         function: None,
         serial: Some(address.trim().to_owned()),
+        port: None,
     };
     let file = |path: &str| Place::File { path: format!("/sys/class/net/{{device}}/{path}") };
     let ethtool = |what| Place::Ethtool { what };
@@ -112,7 +113,7 @@ fn a_pair() -> Result<(), Failed> {
     assert!(standings.iter().all(|one| one.standing == Standing::AsSet), "{standings:?}");
     let again = apply(&root, &mut journal, &plan, &options)?;
     assert_eq!(again.transaction, None, "{again:?}");
-    let reverted = revert(&root, &mut journal, &Selection::All, Force::Respect)?;
+    let reverted = revert(&root, &mut journal, &Selection::All, Force::Respect)?.reverted;
     assert!(reverted.iter().all(|one| !one.is_stuck()), "{reverted:?}");
     assert_eq!(snapshot(name)?, before);
     assert_eq!(journal.transactions(), []);

@@ -36,6 +36,3 @@ pub use read::{Contents, parse};
 pub use record::{Begin, Due, End, Guard, Intent, Kept, Receipt, Record, Undoing, Witness};
 pub use state::{Entry, Transaction};
 pub use write::Journal;
-
-/// Where the journal lies unless told otherwise. Its folder is made with mode 0700.
-pub const DEFAULT_PATH: &str = "/var/lib/nearside/journal";

@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use crate::Record;
 
-const HEAD: &str = "{\"blake3\":\"";
+/// How every line begins.
+pub(crate) const BEGIN: &str = "{\"blake3\":\"";
 const AFTER_SUM: &str = "\",";
 const DIGITS: usize = 64;
 
@@ -37,7 +38,7 @@ pub(crate) fn encode(n: u64, record: &Record) -> Result<Vec<u8>, serde_json::Err
 /// A line around what is summed.
 pub(crate) fn seal(inner: &[u8]) -> Vec<u8> {
     let sum = blake3::hash(inner).to_hex();
-    [HEAD.as_bytes(), sum.as_bytes(), AFTER_SUM.as_bytes(), inner, b"}\n"].concat()
+    [BEGIN.as_bytes(), sum.as_bytes(), AFTER_SUM.as_bytes(), inner, b"}\n"].concat()
 }
 
 /// Number and record of a line without its end.
@@ -59,7 +60,7 @@ pub(crate) fn is_sound(line: &[u8]) -> bool {
 
 fn verified(line: &[u8]) -> Result<&[u8], Bad> {
     let shape = || Bad::Shape("it does not begin with a checksum".to_owned());
-    let rest = line.strip_prefix(HEAD.as_bytes()).ok_or_else(shape)?;
+    let rest = line.strip_prefix(BEGIN.as_bytes()).ok_or_else(shape)?;
     let sum = rest.get(..DIGITS).ok_or_else(shape)?;
     let inner = rest.get(DIGITS..).and_then(|rest| rest.strip_prefix(AFTER_SUM.as_bytes()));
     let inner = inner.and_then(|inner| inner.strip_suffix(b"}")).ok_or_else(shape)?;

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::JournalError;
-use crate::read::MOST;
+use crate::read::{MOST, begins_ours};
+use crate::{JournalError, line};
 
 /// What a journal is written on.
 pub trait Medium: Send {
@@ -39,11 +39,18 @@ pub trait Medium: Send {
     /// It cannot be cut.
     fn cut(&mut self, bytes: usize) -> io::Result<()>;
 
-    /// Puts other contents in place of all, at once or not at all.
+    /// Puts other contents in place of all, at once or not at all. They are safe from a loss of power
+    /// after the next [`Medium::sync`] at the latest.
     ///
     /// # Errors
     /// The old contents are still there.
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// The boot in which it is read, where that is told: what a loss of power leaves is told from
+    /// damage by it.
+    fn boot(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What to do while another process holds the journal.
@@ -69,6 +76,8 @@ impl std::fmt::Debug for Wait<'_> {
 pub struct FileMedium {
     path: PathBuf,
     file: File,
+    /// Whether the folder may not have the file's name on disk yet.
+    is_named: bool,
     _lock: File,
 }
 
@@ -81,24 +90,62 @@ impl FileMedium {
         let failed = |what| move |source| JournalError::Io { what, path: path.to_owned(), source };
         // Before a lock is made beside it.
         refuse_special(path).map_err(failed("open"))?;
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(folder)
-                .map_err(failed("make the folder of"))?;
-        }
+        make_folder(folder_of(path)).map_err(failed("make the folder of"))?;
         let lock = open_own(&beside(path, "lock"), &Purpose::Lock).map_err(failed("lock"))?;
         hold(&lock, path, wait)?;
         let file = open_own(path, &Purpose::Append).map_err(failed("open"))?;
-        Ok(Self { path: path.to_owned(), file, _lock: lock })
+        // Whoever made it may have died before its name was safe.
+        Ok(Self { path: path.to_owned(), file, is_named: false, _lock: lock })
     }
+}
+
+/// The folder that a file lies in.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes a folder, and its name safe from a loss of power.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    sync_folder(folder_of(folder))
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Refuses a file that is something else before anything is made beside it.
+pub(crate) fn demand_journal(path: &Path) -> Result<(), JournalError> {
+    let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
+    if !metadata.is_file() {
+        return Err(JournalError::NotJournal);
+    }
+    let failed = |source| JournalError::Io { what: "read", path: path.to_owned(), source };
+    let mut first = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(FIRST_MOST).read_to_end(&mut first).map_err(failed)?;
+    let is_ours = first.starts_with(line::BEGIN.as_bytes()) || begins_ours(&first);
+    if is_ours { Ok(()) } else { Err(JournalError::NotJournal) }
+}
+
+/// More bytes than the first line of a journal has.
+const FIRST_MOST: u64 = 256;
+
+/// The name of this boot (Documentation/admin-guide/sysctl/kernel.rst).
+pub(crate) fn boot_now() -> Option<String> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned())
 }
 
 enum Purpose {
     Lock,
     Append,
-    Fresh,
 }
 
 /// Opens a file of ours: never through a link, never one that others may read.
@@ -109,7 +156,6 @@ fn open_own(path: &Path, purpose: &Purpose) -> io::Result<File> {
     match purpose {
         Purpose::Lock => options.write(true).truncate(false),
         Purpose::Append => options.append(true),
-        Purpose::Fresh => options.write(true).truncate(true),
     };
     options.open(path)
 }
@@ -170,7 +216,12 @@ impl Medium for FileMedium {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.file.sync_data()
+        self.file.sync_data()?;
+        if !self.is_named {
+            sync_folder(folder_of(&self.path))?;
+            self.is_named = true;
+        }
+        Ok(())
     }
 
     fn cut(&mut self, bytes: usize) -> io::Result<()> {
@@ -179,16 +230,26 @@ impl Medium for FileMedium {
     }
 
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let fresh = beside(&self.path, "new");
-        let mut file = open_own(&fresh, &Purpose::Fresh)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&fresh, &self.path)?;
-        if let Some(folder) = self.path.parent() {
-            File::open(folder)?.sync_all()?;
+        let path = beside(&self.path, "new");
+        let mut fresh = open_own(&path, &Purpose::Append)?;
+        let written = fresh
+            .set_len(0)
+            .and_then(|()| fresh.write_all(bytes))
+            .and_then(|()| fresh.sync_all())
+            .and_then(|()| fs::rename(&path, &self.path));
+        if let Err(error) = written {
+            // A full disk is not to be left fuller.
+            let _ = fs::remove_file(&path);
+            return Err(error);
         }
-        self.file = open_own(&self.path, &Purpose::Append)?;
+        // From here on the fresh file is the journal, whether its name is safe yet or not.
+        self.file = fresh;
+        self.is_named = sync_folder(folder_of(&self.path)).is_ok();
         Ok(())
+    }
+
+    fn boot(&self) -> Option<String> {
+        boot_now()
     }
 }
 

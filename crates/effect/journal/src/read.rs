@@ -31,8 +31,15 @@ pub struct Contents {
 /// leaves where data did not reach the disk in time.
 ///
 /// # Errors
-/// Anything wrong before that, by line.
+/// Anything wrong before that, by line; bytes that are no journal, and no begin of one.
 pub fn parse(bytes: &[u8]) -> Result<Contents, JournalError> {
+    parse_in(bytes, None)
+}
+
+/// Reads a journal in a boot. Where power was lost, pages that were written last may be on disk and
+/// one before them not: everything from such a hole on was written after the last wait for the disk,
+/// and is a torn end as well, unless this very boot wrote it.
+pub(crate) fn parse_in(bytes: &[u8], boot: Option<&str>) -> Result<Contents, JournalError> {
     let mut fold = Fold::default();
     let (mut at, mut number, mut next) = (0, 0, 0);
     while let Some(length) = end_of_line(bytes, at) {
@@ -40,9 +47,10 @@ pub fn parse(bytes: &[u8]) -> Result<Contents, JournalError> {
         let text = bytes.get(at..at + length).unwrap_or_default();
         let (n, record) = match line::decode(text) {
             Ok(found) => found,
-            Err(_) if is_torn(bytes, at) => break,
+            Err(_) if number > 1 && is_torn(bytes, at) => break,
+            Err(_) if number > 1 && is_hole(bytes, at, length, &fold, boot) => break,
             Err(Bad::Checksum) => return Err(JournalError::Checksum { line: number }),
-            Err(Bad::Shape(_)) if number == 1 => return Err(JournalError::NotJournal),
+            Err(Bad::Shape(_)) if number == 1 => break,
             Err(Bad::Shape(why)) => return Err(JournalError::Malformed { line: number, why }),
         };
         if number == 1 {
@@ -56,6 +64,9 @@ pub fn parse(bytes: &[u8]) -> Result<Contents, JournalError> {
         next = n.saturating_add(1);
         at += length + 1;
     }
+    if at == 0 && !begins_ours(bytes) {
+        return Err(JournalError::NotJournal);
+    }
     let Fold { transactions, last } = fold;
     Ok(Contents { transactions, sound_bytes: at, next, last })
 }
@@ -65,10 +76,38 @@ fn end_of_line(bytes: &[u8], at: usize) -> Option<usize> {
     bytes.get(at..)?.iter().position(|byte| *byte == b'\n')
 }
 
+/// Whether bytes without a whole first line are what a process left that died while it made its
+/// journal. Only these may be cut away: a new journal's first line is always the same, and NUL bytes
+/// may stand in for its end.
+pub(crate) fn begins_ours(bytes: &[u8]) -> bool {
+    let Ok(first) = line::encode(0, &head(0)) else { return false };
+    let same = bytes.iter().zip(&first).take_while(|(byte, own)| byte == own).count();
+    let rest = bytes.get(same..).unwrap_or_default();
+    let is_begun = same > 0 && bytes.len() < first.len() && rest.iter().all(|byte| *byte == 0);
+    bytes.is_empty() || is_begun
+}
+
+/// The first line of a journal.
+pub(crate) fn head(last: u64) -> Record {
+    Record::Journal { schema: SCHEMA.to_owned(), minor: MINOR, last }
+}
+
 /// Whether what begins here is the torn end of a file: NUL bytes, and no sound record behind them.
 fn is_torn(bytes: &[u8], at: usize) -> bool {
     let rest = bytes.get(at..).unwrap_or_default();
     rest.contains(&0) && !rest.split(|byte| *byte == b'\n').any(line::is_sound)
+}
+
+/// Whether a line is a hole of NUL bytes that a loss of power left: nothing before or behind it is
+/// of this boot.
+fn is_hole(bytes: &[u8], at: usize, length: usize, fold: &Fold, boot: Option<&str>) -> bool {
+    let (Some(boot), Some(rest)) = (boot, bytes.get(at..)) else { return false };
+    if !rest.get(..length).is_some_and(|line| line.contains(&0)) {
+        return false;
+    }
+    let before = fold.transactions.iter().any(|transaction| transaction.begin.boot == boot);
+    let is_of_now = |line: &[u8]| matches!(line::decode(line), Ok((_, Record::Begin(begin))) if begin.boot == boot);
+    !before && !rest.split(|byte| *byte == b'\n').any(is_of_now)
 }
 
 /// An older minor version is read, a newer major one is refused by name.

@@ -35,6 +35,13 @@ pub enum Record {
         /// Transaction.
         transaction: u64,
     },
+    /// A change was tried and has to wait for others: it comes after them.
+    Wait {
+        /// Transaction.
+        transaction: u64,
+        /// Change.
+        index: usize,
+    },
     /// What came of a change.
     Receipt {
         /// Transaction.
@@ -155,8 +162,6 @@ pub struct Intent {
     pub before: Raw,
     /// What is wanted, in the form's canonical spelling.
     pub to: String,
-    /// The bytes that are going to be written.
-    pub write: Raw,
     /// Values that the write is known to move.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub witnesses: Vec<Witness>,
@@ -185,7 +190,8 @@ pub struct Receipt {
     pub outcome: Outcome,
     /// What was read back; none where nothing could be.
     pub after: Option<Raw>,
-    /// What the witnesses read then, in their order; empty where nothing was written.
+    /// What the witnesses read then, in their order, none where that could not be told; empty where
+    /// nothing was written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub witnesses: Vec<Option<Raw>>,
     /// Where it was written, if that differs from where it was to be.

@@ -31,6 +31,8 @@ pub struct Entry {
     pub intent: Intent,
     /// What came of it; none where the process died before it could tell.
     pub receipt: Option<Receipt>,
+    /// Whether it was tried once, and is to be tried again after the others.
+    pub has_waited: bool,
     /// What came of undoing it, where that was tried.
     pub undone: Option<Undone>,
 }
@@ -65,11 +67,13 @@ impl Transaction {
         }
     }
 
-    /// Whether a change may have been written: it has a receipt, or was the next one when the
-    /// process died.
+    /// Whether a change may have been written: it has a receipt, was tried and waits, or was the next
+    /// one when the process died.
     pub fn may_be_written(&self, index: usize) -> bool {
-        let last = self.entries.iter().rposition(|entry| entry.receipt.is_some());
-        self.is_ready && index <= last.map_or(0, |last| last + 1)
+        let is_tried = |entry: &Entry| entry.receipt.is_some() || entry.has_waited;
+        let next = self.entries.iter().position(|entry| !is_tried(entry));
+        let was_tried = self.entries.get(index).is_some_and(is_tried);
+        self.is_ready && (was_tried || next == Some(index))
     }
 }
 
@@ -95,18 +99,51 @@ pub(crate) struct Fold {
 }
 
 impl Fold {
+    /// Whether a record speaks of what was begun.
+    pub(crate) fn admits(&self, record: &Record) -> Result<(), Missing> {
+        match record {
+            Record::Journal { .. } => Ok(()),
+            Record::Begin(begin) => self.may_begin(begin),
+            Record::Intend { transaction, index, .. } => {
+                let entries = self.known(*transaction)?.entries.len();
+                let missing = Missing { transaction: *transaction, index: *index };
+                if entries == *index { Ok(()) } else { Err(missing) }
+            }
+            Record::Ready { transaction }
+            | Record::End { transaction, .. }
+            | Record::Due { transaction, .. }
+            | Record::Confirm { transaction } => self.known(*transaction).map(|_| ()),
+            Record::Undoing { transaction, indexes, .. } => {
+                let last = indexes.iter().max();
+                last.map_or(Ok(()), |last| self.has_entry(*transaction, *last))?;
+                self.known(*transaction).map(|_| ())
+            }
+            Record::Wait { transaction, index }
+            | Record::Receipt { transaction, index, .. }
+            | Record::Undo { transaction, index, .. }
+            | Record::Inherit { transaction, index, .. } => self.has_entry(*transaction, *index),
+        }
+    }
+
+    /// Takes a record, or nothing of it.
     pub(crate) fn take(&mut self, record: Record) -> Result<(), Missing> {
+        self.admits(&record)?;
         match record {
             Record::Journal { last, .. } => self.last = last,
-            Record::Begin(begin) => self.begin(begin)?,
-            Record::Intend { transaction, index, intent } => {
+            Record::Begin(begin) => self.begin(begin),
+            Record::Intend { transaction, intent, .. } => {
                 let entries = &mut self.transaction(transaction)?.entries;
-                if entries.len() != index {
-                    return Err(Missing { transaction, index });
-                }
-                entries.push(Entry { intent: *intent, receipt: None, undone: None });
+                entries.push(Entry {
+                    intent: *intent,
+                    receipt: None,
+                    has_waited: false,
+                    undone: None,
+                });
             }
             Record::Ready { transaction } => self.transaction(transaction)?.is_ready = true,
+            Record::Wait { transaction, index } => {
+                self.entry(transaction, index)?.has_waited = true;
+            }
             Record::Receipt { transaction, index, receipt } => {
                 self.entry(transaction, index)?.receipt = Some(receipt);
             }
@@ -116,9 +153,6 @@ impl Fold {
                 self.transaction(transaction)?.is_confirmed = true;
             }
             Record::Undoing { transaction, indexes, kept } => {
-                if let Some(last) = indexes.iter().max() {
-                    self.entry(transaction, *last)?;
-                }
                 self.transaction(transaction)?.undoing = Some(Undoing { indexes, kept });
             }
             Record::Undo { transaction, index, undone } => {
@@ -133,11 +167,13 @@ impl Fold {
     }
 
     /// Numbers only grow.
-    fn begin(&mut self, begin: Begin) -> Result<(), Missing> {
+    fn may_begin(&self, begin: &Begin) -> Result<(), Missing> {
         let newest = self.transactions.last().map_or(0, |newest| newest.begin.transaction);
-        if begin.transaction <= newest {
-            return Err(Missing { transaction: begin.transaction, index: 0 });
-        }
+        let is_new = begin.transaction > newest;
+        if is_new { Ok(()) } else { Err(Missing { transaction: begin.transaction, index: 0 }) }
+    }
+
+    fn begin(&mut self, begin: Begin) {
         self.last = self.last.max(begin.transaction);
         self.transactions.push(Transaction {
             begin,
@@ -148,7 +184,17 @@ impl Fold {
             is_confirmed: false,
             undoing: None,
         });
-        Ok(())
+    }
+
+    fn known(&self, id: u64) -> Result<&Transaction, Missing> {
+        let at = self.transactions.binary_search_by_key(&id, |t| t.begin.transaction);
+        let missing = Missing { transaction: id, index: 0 };
+        at.ok().and_then(|at| self.transactions.get(at)).ok_or(missing)
+    }
+
+    fn has_entry(&self, id: u64, index: usize) -> Result<(), Missing> {
+        let missing = Missing { transaction: id, index };
+        self.known(id)?.entries.get(index).map(|_| ()).ok_or(missing)
     }
 
     fn transaction(&mut self, id: u64) -> Result<&mut Transaction, Missing> {

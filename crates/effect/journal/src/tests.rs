@@ -18,7 +18,6 @@ fn intent(path: &str) -> Intent {
         form: Form::Number,
         before: Raw::text("1\n"),
         to: "2".to_owned(),
-        write: Raw::text("2\n"),
         witnesses: Vec::new(),
     }
 }
@@ -82,6 +81,7 @@ fn a_torn_end_is_cut_wherever_it_is_torn() {
     let medium = MemoryMedium::default();
     write(&mut on(&medium));
     let whole = medium.bytes();
+    let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     for length in 0..whole.len() {
         let torn = MemoryMedium::with(whole[..length].to_vec());
         let mut journal = on(&torn);
@@ -89,6 +89,14 @@ fn a_torn_end_is_cut_wherever_it_is_torn() {
         assert_eq!(on(&torn).transactions(), journal.transactions(), "torn at {length}");
         let mut zeros = whole[..length].to_vec();
         zeros.resize(whole.len() + 4096, 0);
+        if length < first {
+            // Longer than what was ever written to it: it is something else.
+            let other = MemoryMedium::with(zeros.clone());
+            let refused = Journal::on(Box::new(other.clone()), Path::new("journal"));
+            assert!(matches!(refused, Err(JournalError::NotJournal)), "zeros from {length}");
+            assert_eq!(other.bytes(), zeros);
+            zeros.truncate(if length == 0 { 0 } else { first - 1 });
+        }
         let zeroed = on(&MemoryMedium::with(zeros));
         let cut = on(&MemoryMedium::with(whole[..length].to_vec()));
         assert_eq!(zeroed.transactions(), cut.transactions(), "zeros from {length}");
@@ -172,6 +180,38 @@ fn only_the_change_in_flight_may_be_written() {
     assert_eq!(may(&journal), [true, true, false]);
 }
 
+/// A floor that waits for its ceiling is tried again last: those behind it come first.
+#[test]
+fn what_waits_and_what_comes_before_it_may_be_written() {
+    let medium = MemoryMedium::default();
+    let mut journal = on(&medium);
+    let id = journal.begin(head("apply")).unwrap();
+    for index in 0..4 {
+        let intent = Box::new(intent("/proc/sys/a"));
+        journal.append(Record::Intend { transaction: id, index, intent }).unwrap();
+    }
+    journal.append(Record::Ready { transaction: id }).unwrap();
+    let may = |medium: &MemoryMedium| {
+        let journal = on(medium);
+        let transaction = journal.transaction(id).unwrap();
+        (0..4).map(|index| transaction.may_be_written(index)).collect::<Vec<_>>()
+    };
+    journal.append(Record::Wait { transaction: id, index: 0 }).unwrap();
+    assert_eq!(may(&medium), [true, true, false, false]);
+    for index in [1, 2] {
+        let receipt =
+            Receipt { outcome: Outcome::Applied, after: None, witnesses: Vec::new(), path: None };
+        journal.append(Record::Receipt { transaction: id, index, receipt }).unwrap();
+        assert_eq!(may(&medium)[index + 1..], [true, false][..3 - index]);
+        assert!(may(&medium)[..=index].iter().all(|may| *may));
+    }
+    let other = write(&mut journal);
+    undo(&mut journal, other, 0);
+    undo(&mut journal, other, 1);
+    journal.compact().unwrap();
+    assert_eq!(may(&medium), [true; 4], "a rewritten journal tells it as well");
+}
+
 #[test]
 fn a_file_is_ours_alone_and_held_by_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -213,6 +253,176 @@ fn a_link_in_the_place_of_the_journal_is_not_followed() {
     std::os::unix::fs::symlink(folder.path().join("other"), &path).unwrap();
     assert!(Journal::open(&path, Wait::Refuse).is_err());
     assert!(!folder.path().join("other").exists());
+}
+
+/// `--journal FILE` with the path of something else.
+#[test]
+fn a_file_that_is_no_journal_is_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let newer = line::encode(0, &Record::Ready { transaction: 1 }).unwrap();
+    for other in [
+        &b"\x7fELF\x02\x01\x01\0\0\0\0"[..],
+        &[0; 100],
+        &[0; 5000],
+        b"one line without its end",
+        b"text\nwith\0NUL\n",
+        b"{",
+        br#"{"blake3":"0000"#,
+        br#"{"blake3":"0000", "key": 1}"#,
+        b"\n",
+        &newer,
+    ] {
+        let path = folder.path().join("other");
+        std::fs::write(&path, other).unwrap();
+        let is_begun = read::begins_ours(other);
+        match Journal::open(&path, Wait::Refuse) {
+            Ok(_) => assert!(is_begun, "{other:?}"),
+            Err(error) => {
+                assert!(matches!(error, JournalError::NotJournal) && !is_begun, "{error}");
+                assert_eq!(std::fs::read(&path).unwrap(), other);
+            }
+        }
+        assert!(matches!(Journal::look(&path), Ok(_) | Err(JournalError::NotJournal)));
+    }
+    std::fs::write(folder.path().join("long"), [0_u8; 5000]).unwrap();
+    let _ = Journal::open(&folder.path().join("long"), Wait::Refuse);
+    assert!(!folder.path().join("long.lock").exists(), "nothing is made beside another file");
+    assert!(matches!(Journal::open(folder.path(), Wait::Refuse), Err(JournalError::NotJournal)));
+}
+
+/// Memory in which boot, cuts and writes go as a test says.
+#[derive(Debug, Clone, Default)]
+struct Odd {
+    inner: MemoryMedium,
+    boot: &'static str,
+    is_full: std::sync::Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Odd {
+    fn is_full(&self) -> bool {
+        self.is_full.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+impl Medium for Odd {
+    fn read(&mut self) -> std::io::Result<Vec<u8>> {
+        self.inner.read()
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        if self.is_full() {
+            self.inner.append(&bytes[..bytes.len() / 2])?;
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        self.inner.append(bytes)
+    }
+
+    fn sync(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn cut(&mut self, bytes: usize) -> std::io::Result<()> {
+        match self.is_full() {
+            true => Err(std::io::ErrorKind::StorageFull.into()),
+            false => self.inner.cut(bytes),
+        }
+    }
+
+    fn replace(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.inner.replace(bytes)
+    }
+
+    fn boot(&self) -> Option<String> {
+        Some(self.boot.to_owned())
+    }
+}
+
+#[test]
+fn half_a_line_that_could_not_be_cut_is_cut_before_the_next() {
+    let medium = Odd::default();
+    let mut journal = Journal::on(Box::new(medium.clone()), Path::new("journal")).unwrap();
+    let id = write(&mut journal);
+    medium.is_full.store(true, std::sync::atomic::Ordering::Relaxed);
+    let sound = medium.inner.bytes();
+    let record = Record::Undo { transaction: id, index: 0, undone: Undone::Restored };
+    assert!(journal.append(record).is_err());
+    assert!(medium.inner.bytes().len() > sound.len());
+    medium.is_full.store(false, std::sync::atomic::Ordering::Relaxed);
+    undo(&mut journal, id, 1);
+    assert_eq!(on(&medium.inner).transactions(), journal.transactions());
+    assert!(journal.transactions()[0].entries[0].undone.is_none());
+}
+
+#[test]
+fn a_hole_that_a_loss_of_power_left_ends_the_journal() {
+    let medium = MemoryMedium::default();
+    let (mut journal, mut lengths) = (on(&medium), Vec::new());
+    write(&mut journal);
+    lengths.push(medium.bytes().len());
+    undo(&mut journal, 1, 0);
+    lengths.push(medium.bytes().len());
+    undo(&mut journal, 1, 1);
+    let sound = medium.bytes();
+    // From the begin of a line, and from its middle: pages know no lines.
+    for begin in [lengths[0], lengths[0] + 40] {
+        let mut bytes = sound.clone();
+        bytes[begin..lengths[1] - 3].fill(0);
+        let opened = |boot| {
+            let inner = MemoryMedium::with(bytes.clone());
+            let odd = Odd { inner: inner.clone(), boot, ..Odd::default() };
+            Journal::on(Box::new(odd), Path::new("journal")).map(|journal| (journal, inner))
+        };
+        let refused = opened("b").unwrap_err();
+        assert!(refused.to_string().starts_with("line 9: "), "{refused}");
+        let (mut journal, inner) = opened("another").unwrap();
+        assert_eq!(inner.bytes(), sound[..lengths[0]]);
+        assert!(journal.transactions()[0].entries[0].receipt.is_some());
+        write(&mut journal);
+        assert_eq!(on(&inner).transactions(), journal.transactions());
+    }
+    // Damage that is no hole is refused in any boot.
+    let mut bytes = sound;
+    bytes[lengths[0] + 80] ^= 1;
+    let odd = Odd { inner: MemoryMedium::with(bytes), boot: "another", ..Odd::default() };
+    assert!(Journal::on(Box::new(odd), Path::new("journal")).is_err());
+}
+
+#[test]
+fn a_record_of_what_was_never_begun_is_not_written() {
+    let medium = MemoryMedium::default();
+    let mut journal = on(&medium);
+    let id = write(&mut journal);
+    let before = medium.bytes();
+    let receipt =
+        Receipt { outcome: Outcome::Applied, after: None, witnesses: Vec::new(), path: None };
+    for record in [
+        Record::Ready { transaction: 9 },
+        Record::Receipt { transaction: id, index: 2, receipt },
+        Record::Intend { transaction: id, index: 5, intent: Box::new(intent("/proc/sys/a")) },
+        Record::Begin(Begin { transaction: id, ..head("again") }),
+        Record::Wait { transaction: id, index: 2 },
+        Record::Undoing { transaction: id, indexes: vec![7], kept: Vec::new() },
+    ] {
+        let refused = journal.append(record).unwrap_err();
+        assert!(matches!(refused, JournalError::Dangling { .. }), "{refused}");
+    }
+    assert_eq!(medium.bytes(), before);
+    assert_eq!(on(&medium).transactions(), journal.transactions());
+}
+
+#[test]
+fn a_journal_in_the_folder_of_now_is_rewritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let mut journal = Journal::open(&path, Wait::Refuse).unwrap();
+    let id = write(&mut journal);
+    undo(&mut journal, id, 0);
+    undo(&mut journal, id, 1);
+    assert_eq!(Journal::look(&path).unwrap(), [], "what is undone is not listed");
+    journal.compact().unwrap();
+    write(&mut journal);
+    assert_eq!(Journal::look(&path).unwrap(), journal.transactions());
+    assert!(!folder.path().join("journal.new").exists());
 }
 
 proptest! {

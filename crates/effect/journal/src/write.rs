@@ -4,12 +4,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::medium::{is_held, read_file};
-use crate::read::{MINOR, MOST, SCHEMA};
+use crate::medium::{boot_now, demand_journal, is_held, read_file};
+use crate::read::{MOST, head, parse_in};
 use crate::state::Fold;
 use crate::{
     Begin, Contents, Entry, FileMedium, JournalError, Medium, Record, Transaction, Undoing, Wait,
-    line, parse,
+    line,
 };
 
 /// A journal, held by this process alone.
@@ -19,8 +19,10 @@ pub struct Journal {
     fold: Fold,
     /// Number of the next record.
     next: u64,
-    /// Bytes on the medium.
+    /// Sound bytes on the medium.
     length: usize,
+    /// Whether half a line may stand behind them.
+    is_torn: bool,
 }
 
 impl std::fmt::Debug for Journal {
@@ -34,8 +36,10 @@ impl Journal {
     /// Opens and locks a journal's file, making it where it is missing, and cuts its torn end.
     ///
     /// # Errors
-    /// It cannot be opened, another process holds it, or it is damaged.
+    /// It cannot be opened, another process holds it, or it is damaged. A file that is something
+    /// else is left as it is.
     pub fn open(path: &Path, wait: Wait<'_>) -> Result<Self, JournalError> {
+        demand_journal(path)?;
         Self::on(Box::new(FileMedium::open(path, wait)?), path)
     }
 
@@ -46,7 +50,7 @@ impl Journal {
     pub fn on(mut medium: Box<dyn Medium>, path: &Path) -> Result<Self, JournalError> {
         let failed = |what| move |source| JournalError::Io { what, path: path.to_owned(), source };
         let bytes = medium.read().map_err(failed("read"))?;
-        let contents = parse_bounded(&bytes)?;
+        let contents = parse_bounded(&bytes, medium.boot().as_deref())?;
         if contents.sound_bytes < bytes.len() {
             medium.cut(contents.sound_bytes).map_err(failed("cut the torn end of"))?;
         }
@@ -56,20 +60,28 @@ impl Journal {
             fold: Fold { transactions: contents.transactions, last: contents.last },
             next: contents.next,
             length: contents.sound_bytes,
+            is_torn: false,
         };
         if journal.length == 0 {
             journal.append(head(0))?;
+            journal.sync()?;
         }
         Ok(journal)
     }
 
-    /// What a journal's file says, without holding it; nothing where there is none.
+    /// The transactions of a journal's file that are not fully undone, without holding it; none
+    /// where there is no file.
     ///
     /// # Errors
     /// It cannot be read or is damaged.
     pub fn look(path: &Path) -> Result<Vec<Transaction>, JournalError> {
         match read_file(path) {
-            Ok(bytes) => Ok(parse_bounded(&bytes)?.transactions),
+            Ok(bytes) => {
+                let mut all = parse_bounded(&bytes, boot_now().as_deref())?.transactions;
+                // A disk that is full keeps what was taken back from being dropped.
+                all.retain(|transaction| !transaction.is_settled());
+                Ok(all)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(source) => Err(JournalError::Io { what: "read", path: path.to_owned(), source }),
         }
@@ -118,12 +130,18 @@ impl Journal {
     /// Adds a record.
     ///
     /// # Errors
-    /// It cannot be written. Then it does not count, here or for the next reader.
+    /// It cannot be written, or speaks of what was never begun. Then it does not count, here or for
+    /// the next reader.
     pub fn append(&mut self, record: Record) -> Result<(), JournalError> {
+        self.fold.admits(&record).map_err(|missing| missing.on(0))?;
         let text = line::encode(self.next, &record).map_err(|error| self.failed(error.into()))?;
-        if let Err(error) = self.medium.append(&text) {
+        if self.is_torn {
             // Half a line in front of the next one would spoil both.
-            let _ = self.medium.cut(self.length);
+            self.medium.cut(self.length).map_err(|error| self.failed(error))?;
+            self.is_torn = false;
+        }
+        if let Err(error) = self.medium.append(&text) {
+            self.is_torn = self.medium.cut(self.length).is_err();
             return Err(self.failed(error));
         }
         self.length += text.len();
@@ -158,6 +176,7 @@ impl Journal {
         }
         self.medium.replace(&text).map_err(|error| self.failed(error))?;
         self.length = text.len();
+        self.is_torn = false;
         self.next = next;
         self.fold = Fold { transactions: live, last };
         Ok(())
@@ -168,15 +187,11 @@ impl Journal {
     }
 }
 
-fn parse_bounded(bytes: &[u8]) -> Result<Contents, JournalError> {
+fn parse_bounded(bytes: &[u8], boot: Option<&str>) -> Result<Contents, JournalError> {
     if bytes.len() as u64 > MOST {
         return Err(JournalError::TooLong { most: MOST });
     }
-    parse(bytes)
-}
-
-fn head(last: u64) -> Record {
-    Record::Journal { schema: SCHEMA.to_owned(), minor: MINOR, last }
+    parse_in(bytes, boot)
 }
 
 /// The records that a transaction adds up from.
@@ -191,6 +206,9 @@ fn records(transaction: &Transaction) -> Vec<Record> {
         records.push(Record::Ready { transaction: id });
     }
     for (index, entry) in transaction.entries.iter().enumerate() {
+        if entry.has_waited {
+            records.push(Record::Wait { transaction: id, index });
+        }
         if let Some(receipt) = entry.receipt.clone() {
             records.push(Record::Receipt { transaction: id, index, receipt });
         }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use machine::{Fact, Service, Why};
-use setting::{Form, Place, Planned};
+use setting::{Form, Interrupts, Place, Planned};
 
 use super::{BALANCE, NIC, Taken};
 use crate::draft::{Draft, Drafted, Work};
@@ -43,51 +43,25 @@ fn switch(work: &Work<'_>, service: Option<&Service>, value: &str) -> Drafted {
 /// change first, the function stands for the numbers that its queues will have.
 fn ban(work: &Work<'_>, service: &Service, taken: &Taken) -> Drafted {
     let text = service.configuration.as_ref().map(|(_, text)| text.as_str());
-    let before = banned(text.unwrap_or_default());
-    let all: BTreeSet<u32> = before.union(&taken.queues).copied().collect();
+    let text = text.unwrap_or_default();
+    let before = setting::banned(text.as_bytes(), &setting::BAN_VARIABLES);
+    let all: Interrupts = theirs(text).union(&taken.queues).copied().collect();
     let later = taken.renumbered.iter().map(ToString::to_string);
-    let words: Vec<String> =
-        Some(list(&all)).filter(|list| !list.is_empty()).into_iter().chain(later).collect();
+    let numbers = Some(all.to_string()).filter(|list| !list.is_empty());
+    let words: Vec<String> = numbers.into_iter().chain(later).collect();
     let because = "irqbalance looks at load every ten seconds and would move these queues again";
     // No file is no exception.
-    let from = Ok(list(&before));
-    let mut drafted = drafted(
-        work,
-        Place::BannedInterrupts,
-        Form::Numbers,
-        from,
-        words.join(" "),
-        because,
-        false,
-    );
+    let (from, to) = (Ok(before.to_string()), words.join(" "));
+    let mut drafted =
+        drafted(work, Place::BannedInterrupts, Form::Numbers, from, to, because, false);
     drafted.planned.cost =
         "irqbalance no longer evens out their load; it does for all others".to_owned();
     drafted
 }
 
-fn list(irqs: &BTreeSet<u32>) -> String {
-    irqs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-}
-
-/// Numbers after `--banirq=` and `-i ` in a file of the distribution:
-/// `IRQBALANCE_ARGS="--banirq=31 --banirq=32"`.
-fn banned(text: &str) -> BTreeSet<u32> {
-    let is_end = |c: char| c.is_whitespace() || matches!(c, '"' | '\'');
-    let mut words = text.split(is_end).filter(|word| !word.is_empty());
-    let mut irqs = BTreeSet::new();
-    while let Some(word) = words.next() {
-        // `OPTIONS=--banirq=31` has no quotes around it.
-        let at = word.find("=-").map_or(0, |at| at.saturating_add(1));
-        let word = word.get(at..).unwrap_or(word);
-        let option = word.trim_start_matches("--");
-        let number = match option.strip_prefix("banirq=") {
-            Some(number) => Some(number),
-            None if matches!(word, "--banirq" | "banirq" | "-i") => words.next(),
-            None => word.strip_prefix("-i"),
-        };
-        irqs.extend(number.and_then(|number| number.parse::<u32>().ok()));
-    }
-    irqs
+/// What the administrator listed; what an earlier placement added is ours to say anew.
+fn theirs(text: &str) -> BTreeSet<u32> {
+    setting::banned(&setting::without_bans(text.as_bytes()), &setting::BAN_VARIABLES).0
 }
 
 fn drafted(
@@ -119,12 +93,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exceptions_are_read_in_each_distributions_spelling() {
-        let read = |text: &str| list(&banned(text));
-        assert_eq!(read("IRQBALANCE_ARGS=\"--banirq=31 --banirq=147\""), "31 147");
-        assert_eq!(read("OPTIONS=--banirq=31"), "31");
-        assert_eq!(read("OPTIONS='-i 7 --hintpolicy=exact -i8'"), "7 8");
-        assert_eq!(read("IRQBALANCE_BANNED_CPULIST=0-3"), "");
-        assert_eq!(read(""), "");
+    fn what_an_earlier_placement_added_is_not_the_administrators() {
+        let ours = format!(
+            "{}\nOPTIONS=\"-i7 --banirq=40\"\n{}\n",
+            setting::BANS_BEGIN,
+            setting::BANS_END
+        );
+        assert_eq!(theirs(&format!("OPTIONS=-i7\n{ours}")), [7].into());
+        assert_eq!(theirs(""), [].into());
     }
 }

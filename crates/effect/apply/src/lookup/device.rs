@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A device by what cannot move: its function, its serial number.
 
+use machine::{Fact, Why};
 use root::{Root, text};
 use setting::{Device, DeviceKind};
 use units::PciAddress;
@@ -14,14 +15,19 @@ const HOSTS: &str = "/sys/class/scsi_host";
 const DRIVE_SERIALS: [&str; 5] = ["wwid", "uuid", "device/wwid", "device/serial", "serial"];
 
 /// What a device is called now; none where it is gone.
-pub(super) fn find(root: &dyn Root, device: &Device) -> Option<String> {
+///
+/// # Errors
+/// Its folder is there and cannot be read.
+pub(super) fn find(root: &dyn Root, device: &Device) -> Fact<Option<String>> {
     match device.kind {
         DeviceKind::Cpu => numbered(root, device, "cpu ", "/sys/devices/system/cpu/cpu"),
         DeviceKind::Node => numbered(root, device, "node ", "/sys/devices/system/node/node"),
         DeviceKind::Function => {
-            let address = device.function.or_else(|| device.name.parse().ok())?;
+            let Some(address) = device.function.or_else(|| device.name.parse().ok()) else {
+                return Ok(None);
+            };
             let name = address.to_string();
-            root.resolve(&format!("/sys/bus/pci/devices/{name}")).ok().map(|_| name)
+            is_there(root, &format!("/sys/bus/pci/devices/{name}")).map(|is| is.then_some(name))
         }
         DeviceKind::Drive => search(root, device, BLOCK, drive_fits),
         DeviceKind::Nic => search(root, device, NET, nic_fits),
@@ -29,11 +35,20 @@ pub(super) fn find(root: &dyn Root, device: &Device) -> Option<String> {
     }
 }
 
-fn numbered(root: &dyn Root, device: &Device, prefix: &str, folder: &str) -> Option<String> {
+/// Whether something is at a path. What is not to be seen may be there.
+fn is_there(root: &dyn Root, path: &str) -> Fact<bool> {
+    match root.resolve(path) {
+        Ok(_) => Ok(true),
+        Err(Why::Absent) => Ok(false),
+        Err(why) => Err(why),
+    }
+}
+
+fn numbered(root: &dyn Root, device: &Device, prefix: &str, folder: &str) -> Fact<Option<String>> {
     let number = device.name.strip_prefix(prefix).unwrap_or(&device.name);
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    let is_there = is_number && root.resolve(&format!("{folder}{number}")).is_ok();
-    is_there.then(|| number.to_owned())
+    let is_there = is_number && is_there(root, &format!("{folder}{number}"))?;
+    Ok(is_there.then(|| number.to_owned()))
 }
 
 /// What a serial number says of a candidate.
@@ -47,47 +62,112 @@ enum Fit {
     Unknown,
 }
 
+/// Where a candidate is, against where the device was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seat {
+    /// At the function and port that were noted.
+    Same,
+    /// At others.
+    Other,
+    /// It has no function of its own: a multipath head, a VLAN.
+    None,
+}
+
+fn seat(root: &dyn Root, device: &Device, folder: &str, name: &str) -> Seat {
+    let function = of(root, folder, name);
+    match (device.function, function) {
+        (Some(_), None) => return Seat::None,
+        (noted, _) if noted.is_some() && noted != function => return Seat::Other,
+        _ => {}
+    }
+    let noted = device.port.as_ref();
+    let is_port = noted.is_none_or(|noted| port(root, device.kind, name).as_ref() == Some(noted));
+    if is_port { Seat::Same } else { Seat::Other }
+}
+
 /// Looks at the name of old first, then at all of its folder: by serial number, and where none is
-/// told, by function alone, if one device alone has it.
+/// told, by function and port alone, if one device alone has them. Devices that share a serial, as
+/// the paths to a disk or the ports of a bond may, are told apart by where they are.
 fn search(
     root: &dyn Root,
     device: &Device,
     folder: &str,
     fits: fn(&dyn Root, &str, &str) -> Fit,
-) -> Option<String> {
+) -> Fact<Option<String>> {
     let serial = device.serial.as_deref();
     let fit = |name: &str| serial.map_or(Fit::Unknown, |serial| fits(root, name, serial));
-    let is_at = |name: &str| {
-        device.function.is_none_or(|function| Some(function) == of(root, folder, name))
-    };
-    let is_there = root.resolve(&format!("{folder}/{}", device.name)).is_ok();
-    if is_there {
-        let as_before = match fit(&device.name) {
-            Fit::Yes => true,
+    let is_at = |name: &str| seat(root, device, folder, name) == Seat::Same;
+    if is_there(root, &format!("{folder}/{}", device.name))? {
+        let name = device.name.as_str();
+        let is_same = match fit(name) {
+            Fit::Yes => seat(root, device, folder, name) != Seat::Other,
             Fit::No => false,
-            Fit::Unknown => is_at(&device.name),
+            Fit::Unknown => is_at(name),
         };
-        if as_before {
-            return Some(device.name.clone());
+        if is_same {
+            return Ok(Some(name.to_owned()));
         }
     }
-    let names = root.list(folder).ok()?;
+    let mut names = match root.list(folder) {
+        Err(Why::Absent) => return Ok(None),
+        names => names?,
+    };
+    names.retain(|name| device.kind != DeviceKind::Drive || !is_path(name));
     let by_serial: Vec<&String> = names.iter().filter(|name| fit(name) == Fit::Yes).collect();
-    match by_serial.as_slice() {
-        [only] => return Some((*only).clone()),
-        [] => {}
-        // A VLAN has the address of its device, a path the name of its drive.
-        several => {
-            return several.iter().find(|name| is_at(name)).map(|name| (*name).clone());
-        }
-    }
-    device.function?;
-    let by_function: Vec<&String> =
-        names.iter().filter(|name| fit(name) != Fit::No && is_at(name)).collect();
-    match by_function.as_slice() {
+    let one_of = |names: &[&String]| match names {
         [only] => Some((*only).clone()),
         _ => None,
+    };
+    match by_serial.as_slice() {
+        [] => {}
+        [only] => return Ok(Some((*only).clone())),
+        several => {
+            let at: Vec<&String> = several.iter().filter(|name| is_at(name)).copied().collect();
+            return Ok(one_of(&at));
+        }
     }
+    if device.function.is_none() {
+        return Ok(None);
+    }
+    let by_seat: Vec<&String> =
+        names.iter().filter(|name| fit(name) != Fit::No && is_at(name)).collect();
+    Ok(one_of(&by_seat))
+}
+
+/// Which of the devices of its function a device is.
+pub(super) fn port(root: &dyn Root, kind: DeviceKind, name: &str) -> Option<String> {
+    let told = |path: String| text(root, &path).ok().filter(|told| !told.is_empty());
+    match kind {
+        DeviceKind::Nic => told(format!("{NET}/{name}/phys_port_name"))
+            .or_else(|| told(format!("{NET}/{name}/dev_port"))),
+        DeviceKind::Drive => told(format!("{BLOCK}/{name}/nsid")).or_else(|| {
+            let path = root.resolve(&format!("{BLOCK}/{name}/device")).ok()?;
+            let last = path.rsplit('/').next()?;
+            is_scsi_address(last).then(|| last.to_owned())
+        }),
+        _ => None,
+    }
+}
+
+/// `2:0:1:0`: host, channel, target, unit.
+fn is_scsi_address(name: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    name.split(':').count() == 4 && name.split(':').all(is_number)
+}
+
+/// An address that a network device keeps, and no other one has. A port of a bond wears the bond's;
+/// its own is told beside that (drivers/net/bonding/bond_sysfs_slave.c). One that was set by hand
+/// or made up may be anybody's (`addr_assign_type`, include/uapi/linux/netdevice.h).
+pub(super) fn permanent_address(root: &dyn Root, name: &str) -> Option<String> {
+    let told = |file: &str| text(root, &format!("{NET}/{name}/{file}")).ok();
+    let address = match told("bonding_slave/perm_hwaddr") {
+        Some(own) => own,
+        None => {
+            told("addr_assign_type").is_none_or(|kind| kind == "0").then(|| told("address"))??
+        }
+    };
+    let is_nothing = address.bytes().all(|byte| matches!(byte, b'0' | b':'));
+    (!is_nothing).then_some(address)
 }
 
 fn drive_fits(root: &dyn Root, name: &str, serial: &str) -> Fit {
@@ -111,10 +191,9 @@ fn unit_serial(page: &[u8]) -> Option<&str> {
     Some(std::str::from_utf8(page.get(4..)?).ok()?.trim_matches([' ', '\0']))
 }
 
-/// A port of a bond wears the bond's address; its own is told by ethtool only.
 fn nic_fits(root: &dyn Root, name: &str, serial: &str) -> Fit {
-    match text(root, &format!("{NET}/{name}/address")) {
-        Ok(address) if address.eq_ignore_ascii_case(serial) => Fit::Yes,
+    match permanent_address(root, name) {
+        Some(address) if address.eq_ignore_ascii_case(serial) => Fit::Yes,
         _ => Fit::Unknown,
     }
 }
@@ -122,7 +201,7 @@ fn nic_fits(root: &dyn Root, name: &str, serial: &str) -> Fit {
 /// Hosts are numbered in the order in which they were found: behind AHCI each port of a function is
 /// one, and which is told by its number there.
 fn host_fits(root: &dyn Root, name: &str, serial: &str) -> Fit {
-    match port(root, name) {
+    match host_port(root, name) {
         Some(port) if port == serial => Fit::Yes,
         Some(_) => Fit::No,
         None => Fit::Unknown,
@@ -132,7 +211,7 @@ fn host_fits(root: &dyn Root, name: &str, serial: &str) -> Fit {
 /// `0000:00:1f.2 port 3`: what a SATA host is, whatever its number. The host lies below its port,
 /// `.../0000:00:1f.2/ata4/host3`, whose number on the controller the port tells
 /// (drivers/ata/libata-transport.c). None for hosts of other transports: they have a function alone.
-pub(super) fn port(root: &dyn Root, name: &str) -> Option<String> {
+pub(super) fn host_port(root: &dyn Root, name: &str) -> Option<String> {
     let path = root.resolve(&format!("{HOSTS}/{name}")).ok()?;
     let function: PciAddress = path.rsplit('/').find_map(|part| part.parse().ok())?;
     let is_port = |part: &&str| {
@@ -163,6 +242,12 @@ pub(super) fn function(root: &dyn Root, kind: DeviceKind, name: &str) -> Option<
     }
 }
 
+/// `nvme0c1n1`: the path of a multipath drive, never a drive of its own.
+fn is_path(name: &str) -> bool {
+    let own = name.strip_prefix("nvme").and_then(|rest| rest.rsplit_once('n'));
+    own.is_some_and(|(subsystem, _)| subsystem.contains('c'))
+}
+
 /// The paths of a multipath drive: requests wait in their queues, not in that of the head.
 /// `nvme0c1n1` is the path of `nvme0n1` through controller 1 (drivers/nvme/host/multipath.c).
 pub(super) fn paths_of(root: &dyn Root, head: &str) -> Vec<String> {
@@ -189,6 +274,7 @@ mod tests {
             kind: DeviceKind::Drive,
             function: function.map(|address| address.parse().unwrap()),
             serial: serial.map(str::to_owned),
+            port: None,
         }
     }
 
@@ -203,7 +289,7 @@ mod tests {
         let mut root = MemoryRoot::new();
         disk(&mut root, "nvme0n1", "0000:01:00.0", "eui.a");
         disk(&mut root, "nvme1n1", "0000:02:00.0", "eui.b");
-        let name = |device: Device| find(&root, &device);
+        let name = |device: Device| find(&root, &device).unwrap();
         let first = Some("0000:01:00.0");
         assert_eq!(name(drive("nvme0n1", first, Some("eui.b"))).as_deref(), Some("nvme1n1"));
         assert_eq!(name(drive("nvme7n1", first, Some("eui.a"))).as_deref(), Some("nvme0n1"));
@@ -224,12 +310,84 @@ mod tests {
         let nic = |name: &str, function: &str, serial: Option<&str>| {
             let function = Some(function.parse().unwrap());
             let serial = serial.map(str::to_owned);
-            find(&root, &Device { name: name.to_owned(), kind: DeviceKind::Nic, function, serial })
+            let (name, kind) = (name.to_owned(), DeviceKind::Nic);
+            find(&root, &Device { name, kind, function, serial, port: None }).unwrap()
         };
         assert_eq!(nic("eth1", "0000:01:00.0", None).as_deref(), Some("eth1"));
         assert_eq!(nic("eth1", "0000:01:00.1", None).as_deref(), Some("eth10"));
         let moved = nic("eth0", "0000:01:00.0", Some("02:00:00:00:00:05"));
         assert_eq!(moved.as_deref(), Some("eth10"));
+    }
+
+    fn nic_at(root: &mut MemoryRoot, name: &str, function: &str, files: &[(&str, &str)]) {
+        let folder = format!("/sys/devices/pci0000:00/{function}/net/{name}");
+        for (file, text) in files {
+            root.file(&format!("{folder}/{file}"), format!("{text}\n"));
+        }
+        root.symlink(&format!("/sys/class/net/{name}"), &folder);
+    }
+
+    fn noted(name: &str, kind: DeviceKind, function: &str, serial: &str, port: &str) -> Device {
+        let told = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let function = Some(function.parse().unwrap());
+        Device { name: name.to_owned(), kind, function, serial: told(serial), port: told(port) }
+    }
+
+    /// Both wear the address of their bond, and swapped their names since they were noted.
+    #[test]
+    fn the_ports_of_a_bond_are_told_apart() {
+        let (bond, own) = ("02:00:00:00:00:01", "02:00:00:00:00:02");
+        let (a, b) = ("0000:01:00.0", "0000:01:00.1");
+        let mut root = MemoryRoot::new();
+        let worn = ("address", bond);
+        nic_at(&mut root, "eth1", a, &[worn, ("bonding_slave/perm_hwaddr", bond)]);
+        nic_at(&mut root, "eth0", b, &[worn, ("bonding_slave/perm_hwaddr", own)]);
+        nic_at(&mut root, "eth2", "0000:02:00.0", &[worn, ("addr_assign_type", "3")]);
+        nic_at(&mut root, "vf0", "0000:01:02.0", &[("address", "00:00:00:00:00:00")]);
+        let name = |name, function, serial| {
+            find(&root, &noted(name, DeviceKind::Nic, function, serial, "")).unwrap()
+        };
+        assert_eq!(name("eth0", a, bond).as_deref(), Some("eth1"));
+        assert_eq!(name("eth1", b, own).as_deref(), Some("eth0"));
+        // Noted with nothing but the address that all of them wear.
+        assert_eq!(name("eth0", a, "").as_deref(), Some("eth1"));
+        assert_eq!(name("eth1", b, "").as_deref(), Some("eth0"));
+        let own_of = |name| permanent_address(&root, name);
+        assert_eq!(own_of("eth0").as_deref(), Some(own));
+        assert_eq!((own_of("eth2"), own_of("vf0")), (None, None));
+    }
+
+    #[test]
+    fn ports_of_one_function_are_told_apart() {
+        let function = "0000:01:00.0";
+        let mut root = MemoryRoot::new();
+        nic_at(&mut root, "eth0", function, &[("dev_port", "1")]);
+        nic_at(&mut root, "eth1", function, &[("dev_port", "0")]);
+        let name =
+            |name, port| find(&root, &noted(name, DeviceKind::Nic, function, "", port)).unwrap();
+        assert_eq!(name("eth0", "0").as_deref(), Some("eth1"));
+        assert_eq!(name("eth0", "1").as_deref(), Some("eth0"));
+        assert_eq!(name("eth7", ""), None);
+    }
+
+    #[test]
+    fn the_paths_of_a_disk_are_told_apart() {
+        let (a, b) = ("0000:01:00.0", "0000:02:00.0");
+        let mut root = MemoryRoot::new();
+        for (name, function, address) in [("sda", b, "2:0:0:0"), ("sdb", a, "1:0:0:0")] {
+            let unit = format!("/sys/devices/pci0000:00/{function}/host0/{address}");
+            root.file(&format!("{unit}/wwid"), "naa.5\n")
+                .folder(&format!("{unit}/block/{name}"))
+                .symlink(&format!("{unit}/block/{name}/device"), &unit)
+                .symlink(&format!("/sys/block/{name}"), &format!("{unit}/block/{name}"));
+        }
+        let name = |name, function, port| {
+            find(&root, &noted(name, DeviceKind::Drive, function, "naa.5", port)).unwrap()
+        };
+        assert_eq!(port(&root, DeviceKind::Drive, "sda").as_deref(), Some("2:0:0:0"));
+        assert_eq!(name("sda", a, "1:0:0:0").as_deref(), Some("sdb"));
+        assert_eq!(name("sdb", b, "").as_deref(), Some("sda"));
+        assert_eq!(name("sdb", "0000:03:00.0", ""), None);
     }
 
     /// AHCI makes a host of each port; the next boot may find another controller first.
@@ -250,7 +408,7 @@ mod tests {
         };
         let (sata, other) = ("0000:00:17.0", "0000:00:18.0");
         let root = boot(sata, other);
-        let own = port(&root, "host1").unwrap();
+        let own = host_port(&root, "host1").unwrap();
         assert_eq!(own, "0000:00:17.0 port 1");
         let function = Some(sata.parse().unwrap());
         let host = |serial: Option<String>| Device {
@@ -258,13 +416,14 @@ mod tests {
             kind: DeviceKind::ScsiHost,
             function,
             serial,
+            port: None,
         };
-        assert_eq!(find(&root, &host(Some(own.clone()))).as_deref(), Some("host1"));
+        assert_eq!(find(&root, &host(Some(own.clone()))).unwrap().as_deref(), Some("host1"));
         let turned = boot(other, sata);
-        assert_eq!(find(&turned, &host(Some(own))).as_deref(), Some("host3"));
+        assert_eq!(find(&turned, &host(Some(own))).unwrap().as_deref(), Some("host3"));
         // By its function alone it could be either of two, and neither is taken.
-        assert_eq!(find(&turned, &host(None)), None);
-        assert_eq!(port(&turned, "host7"), None);
+        assert_eq!(find(&turned, &host(None)).unwrap(), None);
+        assert_eq!(host_port(&turned, "host7"), None);
     }
 
     #[test]

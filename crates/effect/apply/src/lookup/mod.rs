@@ -2,20 +2,24 @@
 //! Finds devices and places again, whatever they are called now.
 
 mod device;
+mod noting;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use linux::Vector;
+use machine::Why;
+use root::Root;
 use setting::{Device, DeviceKind, Place};
 use units::PciAddress;
 
+use self::noting::Noting;
 use crate::Kernel;
 use crate::banned;
 use crate::spot::Spot;
 
 /// Why a place is nowhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Absent {
     /// The device is gone.
     Device,
@@ -23,6 +27,15 @@ pub(crate) enum Absent {
     Place,
     /// A plan may not write there.
     Forbidden,
+    /// It may be there: what would tell cannot be read.
+    Unread(Why),
+}
+
+impl Absent {
+    /// A place that is not there, or of which nobody knows.
+    fn place(why: Why) -> Self {
+        if why == Why::Absent { Self::Place } else { Self::Unread(why) }
+    }
 }
 
 /// A place as it is now.
@@ -38,24 +51,49 @@ pub(crate) struct Found {
 /// What tells a place from all others, over renames and in every spelling: two changes with the
 /// same key are changes of one value.
 pub(crate) fn key(device: Option<&Device>, place: &Place, part: &str) -> String {
-    let identity = device.map_or(String::new(), |device| {
-        let function = device.function.map(|address| address.to_string());
-        let own = device.serial.clone().or(function).unwrap_or_else(|| device.name.clone());
-        format!("{:?} {own}", device.kind)
-    });
+    let function = device.and_then(|device| device.function);
+    let identity = match (place, function, device) {
+        // Whatever hangs from a function, its vectors are the function's.
+        (Place::Interrupt { .. }, Some(function), _) => function.to_string(),
+        (_, _, Some(device)) => identity(device),
+        (_, _, None) => String::new(),
+    };
     format!("{identity} {place:?} {part}")
+}
+
+/// A device by what cannot move: what it is, where it hangs, which one of those there, and its
+/// serial. The serials of paths to one disk are the same, and those of ports in a bond may be.
+fn identity(device: &Device) -> String {
+    let Device { name, kind, function, serial, port } = device;
+    let text = |part: Option<&String>| part.cloned().unwrap_or_default();
+    let serial = match (kind, function) {
+        // It is not told at all times.
+        (DeviceKind::Nic, Some(_)) => String::new(),
+        _ => text(serial.as_ref()),
+    };
+    let is_told = match kind {
+        DeviceKind::Cpu | DeviceKind::Node => false,
+        DeviceKind::Function | DeviceKind::Nic => function.is_some() || !serial.is_empty(),
+        DeviceKind::Drive | DeviceKind::ScsiHost => !serial.is_empty() || port.is_some(),
+    };
+    let name = if is_told { "" } else { name };
+    let function = function.map(|address| address.to_string()).unwrap_or_default();
+    format!("{kind:?} {function} {} {serial} {name}", text(port.as_ref()))
 }
 
 /// Looks places up, and remembers what it found until told to forget.
 pub(crate) struct Lookup<'a> {
     pub(crate) kernel: &'a dyn Kernel,
+    /// The same kernel for all that is looked for.
+    pub(crate) noting: Noting<'a>,
     names: RefCell<BTreeMap<Device, Option<String>>>,
     vectors: RefCell<BTreeMap<PciAddress, Vec<Vector>>>,
 }
 
 impl<'a> Lookup<'a> {
     pub(crate) fn new(kernel: &'a dyn Kernel) -> Self {
-        Self { kernel, names: RefCell::default(), vectors: RefCell::default() }
+        let (names, vectors) = (RefCell::default(), RefCell::default());
+        Self { kernel, noting: Noting::new(kernel), names, vectors }
     }
 
     /// Forgets everything: interrupts were renumbered, queues made anew.
@@ -66,18 +104,51 @@ impl<'a> Lookup<'a> {
 
     /// What a device is called now; for CPUs and nodes, its number.
     pub(crate) fn name(&self, device: &Device) -> Option<String> {
+        self.named(device).ok()
+    }
+
+    fn named(&self, device: &Device) -> Result<String, Absent> {
         if let Some(known) = self.names.borrow().get(device) {
-            return known.clone();
+            return known.clone().ok_or(Absent::Device);
         }
-        let name = device::find(self.kernel, device);
-        self.names.borrow_mut().insert(device.clone(), name.clone());
-        name
+        let (name, silence) = self.noting.during(|| device::find(&self.noting, device));
+        let name = name.map_err(Absent::Unread)?;
+        match (name, silence) {
+            (None, Some(why)) => Err(Absent::Unread(why)),
+            (Some(name), Some(_)) => Ok(name),
+            (name, None) => {
+                self.names.borrow_mut().insert(device.clone(), name.clone());
+                name.ok_or(Absent::Device)
+            }
+        }
+    }
+
+    /// A device with what cannot move of it noted as the kernel tells it.
+    pub(crate) fn identified(&self, device: &Device) -> Device {
+        let Some(name) = self.name(device) else { return device.clone() };
+        let serial = match device.kind {
+            DeviceKind::Nic => device::permanent_address(&self.noting, &name),
+            DeviceKind::ScsiHost => {
+                device.serial.clone().or_else(|| device::host_port(&self.noting, &name))
+            }
+            _ => device.serial.clone(),
+        };
+        let function = device::function(&self.noting, device.kind, &name).or(device.function);
+        let port = device::port(&self.noting, device.kind, &name).or_else(|| device.port.clone());
+        Device { function, serial, port, ..device.clone() }
     }
 
     /// Everything that a place stands for.
     pub(crate) fn all(&self, device: Option<&Device>, place: &Place) -> Result<Vec<Found>, Absent> {
+        match self.noting.during(|| self.look(device, place)) {
+            (Err(Absent::Device | Absent::Place), Some(why)) => Err(Absent::Unread(why)),
+            (found, _) => found,
+        }
+    }
+
+    fn look(&self, device: Option<&Device>, place: &Place) -> Result<Vec<Found>, Absent> {
         let name = match device {
-            Some(device) => Some(self.name(device).ok_or(Absent::Device)?),
+            Some(device) => Some(self.named(device)?),
             None => None,
         };
         let one = |spot| Ok(vec![Found { spot, place: place.clone(), part: String::new() }]);
@@ -98,7 +169,8 @@ impl<'a> Lookup<'a> {
             Place::Service { unit } if is_unit(unit) => one(Spot::Service(unit.clone())),
             Place::Service { .. } => Err(Absent::Forbidden),
             Place::BannedInterrupts => {
-                let home = banned::home(self.kernel).ok_or(Absent::Place)?;
+                let home = banned::home(&self.noting).map_err(Absent::Unread)?;
+                let home = home.ok_or(Absent::Place)?;
                 one(Spot::Banned(home.path, home.variable))
             }
         }
@@ -136,10 +208,13 @@ impl<'a> Lookup<'a> {
             return Err(Absent::Forbidden);
         }
         let is_drive = device.is_some_and(|device| device.kind == DeviceKind::Drive);
-        let paths = match is_drive && pattern.contains("{device}/queue/") {
-            true => device::paths_of(self.kernel, name),
-            false => Vec::new(),
+        let (paths, silence) = match is_drive && pattern.contains("{device}/queue/") {
+            true => self.noting.during(|| device::paths_of(&self.noting, name)),
+            false => (Vec::new(), None),
         };
+        if let Some(why) = silence {
+            return Err(Absent::Unread(why));
+        }
         if paths.is_empty() {
             return self.expand(pattern, Some(name), "");
         }
@@ -155,17 +230,24 @@ impl<'a> Lookup<'a> {
         let found = |pattern: String| {
             let path =
                 name.map_or_else(|| pattern.clone(), |name| pattern.replace("{device}", name));
-            self.kernel.mode(&path).ok()?;
+            match self.noting.mode(&path) {
+                Ok(_) => {}
+                Err(Why::Absent) => return Ok(None),
+                Err(why) => return Err(Absent::Unread(why)),
+            }
             // Where a `*` or a link of the kernel's leads to counts, not how it is written.
-            let real = self.kernel.resolve(&path).ok()?;
+            let real = match self.noting.resolve(&path) {
+                Err(Why::Absent) => return Ok(None),
+                real => real.map_err(Absent::Unread)?,
+            };
             if ![&path, &real].into_iter().all(|path| may_be_written(path)) {
-                return None;
+                return Ok(None);
             }
             let place = Place::File { path: pattern };
-            Some(Found { spot: Spot::File(path), place, part: part.to_owned() })
+            Ok(Some(Found { spot: Spot::File(path), place, part: part.to_owned() }))
         };
         let Some((before, after)) = pattern.split_once('*') else {
-            return found(pattern.to_owned()).map(|found| vec![found]).ok_or(Absent::Place);
+            return found(pattern.to_owned())?.map(|found| vec![found]).ok_or(Absent::Place);
         };
         let (folder, prefix) = before.rsplit_once('/').unwrap_or(("", before));
         let (suffix, rest) = match after.split_once('/') {
@@ -173,15 +255,15 @@ impl<'a> Lookup<'a> {
             None => (after, String::new()),
         };
         let real = name.map_or_else(|| folder.to_owned(), |name| folder.replace("{device}", name));
-        let mut names = self.kernel.list(&real).map_err(|_| Absent::Place)?;
+        let mut names = self.noting.list(&real).map_err(Absent::place)?;
         names.retain(|name| {
             name.len() >= prefix.len() + suffix.len()
                 && name.starts_with(prefix)
                 && name.ends_with(suffix)
         });
         names.sort_by_key(|name| (name.len(), name.clone()));
-        let all: Vec<Found> =
-            names.into_iter().filter_map(|name| found(format!("{folder}/{name}{rest}"))).collect();
+        let each = |name| found(format!("{folder}/{name}{rest}")).transpose();
+        let all: Vec<Found> = names.into_iter().filter_map(each).collect::<Result<_, _>>()?;
         if all.is_empty() { Err(Absent::Place) } else { Ok(all) }
     }
 
@@ -192,8 +274,13 @@ impl<'a> Lookup<'a> {
         queue: Option<u32>,
         ordinal: u32,
     ) -> Result<String, Absent> {
+        self.named(device)?;
         let function = self.function(device).ok_or(Absent::Device)?;
-        let vectors = self.vectors(function);
+        let (vectors, silence) = self.noting.during(|| self.vectors(function));
+        if let Some(why) = silence {
+            // Which of them is which depends on all of them.
+            return Err(Absent::Unread(why));
+        }
         let same = vectors.iter().filter(|vector| vector.queue == queue);
         let ordinal = usize::try_from(ordinal).map_err(|_| Absent::Place)?;
         let vector = same.into_iter().nth(ordinal).ok_or(Absent::Place)?;
@@ -224,33 +311,22 @@ impl<'a> Lookup<'a> {
         own.map(|vector| vector.number.to_string()).collect()
     }
 
-    /// A device with what cannot move of it noted, where the plan could not.
-    pub(crate) fn identified(&self, device: &Device) -> Device {
-        if device.kind != DeviceKind::ScsiHost || device.serial.is_some() {
-            return device.clone();
-        }
-        let Some(name) = self.name(device) else { return device.clone() };
-        Device {
-            function: device::function(self.kernel, device.kind, &name).or(device.function),
-            serial: device::port(self.kernel, &name),
-            ..device.clone()
-        }
-    }
-
     /// The vectors of a function.
     pub(crate) fn vectors(&self, function: PciAddress) -> Vec<Vector> {
         if let Some(known) = self.vectors.borrow().get(&function) {
             return known.clone();
         }
-        let vectors = linux::vectors(self.kernel, function);
-        self.vectors.borrow_mut().insert(function, vectors.clone());
+        let (vectors, silence) = self.noting.during(|| linux::vectors(&self.noting, function));
+        if silence.is_none() {
+            self.vectors.borrow_mut().insert(function, vectors.clone());
+        }
         vectors
     }
 
     /// The function behind a device as it is now; the one that was noted where that is not told.
     pub(crate) fn function(&self, device: &Device) -> Option<PciAddress> {
         let name = self.name(device)?;
-        device::function(self.kernel, device.kind, &name).or(device.function)
+        device::function(&self.noting, device.kind, &name).or(device.function)
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use journal::{Medium, MemoryMedium};
+use machine::{Fact, Why};
 use rustix::io::Errno;
 
 /// What goes wrong.
@@ -22,10 +23,15 @@ pub enum Fault {
 struct Hands {
     count: usize,
     faults: Vec<(usize, Fault)>,
+    reads: usize,
+    read_faults: Vec<(usize, Errno)>,
     is_dead: bool,
 }
 
-/// Counts operations on kernel and journal together, from 0.
+/// Counts operations on kernel and journal together, from 0, and questions to the kernel beside them.
+///
+/// A process that dies at a question leaves what it leaves at the next operation; so questions have
+/// a count of their own, and go wrong by errors alone.
 #[derive(Debug, Clone, Default)]
 pub struct Clock {
     hands: Arc<Mutex<Hands>>,
@@ -37,6 +43,18 @@ impl Clock {
     pub fn with(self, at: usize, fault: Fault) -> Self {
         self.lock(|hands| hands.faults.push((at, fault)));
         self
+    }
+
+    /// The kernel answers a question with an error.
+    #[must_use]
+    pub fn with_read(self, at: usize, errno: Errno) -> Self {
+        self.lock(|hands| hands.read_faults.push((at, errno)));
+        self
+    }
+
+    /// Questions so far.
+    pub fn reads(&self) -> usize {
+        self.lock(|hands| hands.reads)
     }
 
     /// Operations so far.
@@ -65,6 +83,20 @@ impl Clock {
             hands.is_dead = fault == Some(Fault::Cut);
             fault
         })
+    }
+
+    /// One more question; why it has no answer.
+    pub(super) fn tick_read(&self) -> Fact<()> {
+        let errno = self.lock(|hands| {
+            let at = hands.reads;
+            hands.reads += 1;
+            hands.read_faults.iter().find(|(when, _)| *when == at).map(|(_, errno)| *errno)
+        });
+        match errno {
+            None => Ok(()),
+            Some(Errno::PERM | Errno::ACCESS) => Err(Why::Denied),
+            Some(errno) => Err(Why::Failed(crate::errno::name(errno))),
+        }
     }
 
     /// One more operation of which there is no half.

@@ -16,6 +16,7 @@ mod overlay;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Cursor};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use machine::{Fact, Why};
@@ -41,6 +42,17 @@ pub struct Simulated {
     base: Arc<MemoryRoot>,
     state: Mutex<State>,
     clock: Clock,
+    /// How deep it is in work of its own: what it asks itself is no question.
+    own_work: AtomicUsize,
+}
+
+/// Ends a piece of the kernel's own work.
+struct Own<'a>(&'a AtomicUsize);
+
+impl Drop for Own<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What changes while it runs.
@@ -64,7 +76,8 @@ impl Simulated {
         let ports = network::ports(&*base);
         let mut state = State { ports, ..State::default() };
         state.files.put(BOOT, b"first boot\n".to_vec());
-        Self { base, state: Mutex::new(state), clock: Clock::default() }
+        let (state, clock) = (Mutex::new(state), Clock::default());
+        Self { base, state, clock, own_work: AtomicUsize::new(0) }
     }
 
     /// The same kernel with operations counted, and faults put in, by a clock.
@@ -102,6 +115,7 @@ impl Simulated {
     /// # Errors
     /// As the driver would.
     pub fn other_ethtool(&self, nic: &str, what: &Ethtool, values: &str) -> Result<(), Errno> {
+        let _own = self.own_work();
         network::set(self, nic, what, values)
     }
 
@@ -130,6 +144,7 @@ impl Simulated {
 
     /// An interrupt comes: only now does its effective affinity follow.
     pub fn interrupt(&self, number: u32) {
+        let _own = self.own_work();
         interrupts::fire(self, number);
     }
 
@@ -206,8 +221,19 @@ impl Simulated {
         Some(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
+    fn own_work(&self) -> Own<'_> {
+        self.own_work.fetch_add(1, Ordering::Relaxed);
+        Own(&self.own_work)
+    }
+
+    /// Somebody asks.
+    fn asked(&self) -> Fact<()> {
+        if self.own_work.load(Ordering::Relaxed) > 0 { Ok(()) } else { self.clock.tick_read() }
+    }
+
     /// Writes as the kernel does, with all that this moves.
     fn store(&self, path: &str, bytes: &[u8]) -> Result<(), Errno> {
+        let _own = self.own_work();
         let real = self.real(path);
         let mode = self.mode(&real).map_err(|_| Errno::NOENT)?;
         let text = std::str::from_utf8(bytes).map_err(|_| Errno::INVAL)?;
@@ -232,10 +258,12 @@ impl Simulated {
 
 impl Root for Simulated {
     fn read(&self, path: &str) -> Fact<Vec<u8>> {
+        self.asked()?;
         self.read_in(&self.state(), path)
     }
 
     fn stream(&self, path: &str) -> Fact<Box<dyn BufRead + '_>> {
+        self.asked()?;
         let real = self.real(path);
         let own = self.state().files.get(&real).cloned();
         match own {
@@ -246,6 +274,7 @@ impl Root for Simulated {
     }
 
     fn list(&self, path: &str) -> Fact<Vec<String>> {
+        self.asked()?;
         let real = self.real(path);
         let state = self.state();
         if state.files.get(&real) == Some(&None) {
@@ -267,6 +296,7 @@ impl Root for Simulated {
     }
 
     fn link(&self, path: &str) -> Fact<String> {
+        self.asked()?;
         match self.state().network.clone().filter(|_| path == NETWORK) {
             Some(network) => Ok(network),
             None => self.base.link(path),
@@ -274,6 +304,7 @@ impl Root for Simulated {
     }
 
     fn resolve(&self, path: &str) -> Fact<String> {
+        self.asked()?;
         let real = self.real(path);
         let state = self.state();
         match state.files.get(&real) {
@@ -285,6 +316,7 @@ impl Root for Simulated {
     }
 
     fn mode(&self, path: &str) -> Fact<u32> {
+        self.asked()?;
         let real = self.real(path);
         let state = self.state();
         match state.files.get(&real) {
@@ -296,6 +328,7 @@ impl Root for Simulated {
     }
 
     fn ask(&self, question: &Question) -> Fact<String> {
+        self.asked()?;
         network::answer(&self.state().ports, question).unwrap_or_else(|| self.base.ask(question))
     }
 
@@ -324,6 +357,7 @@ impl Kernel for Simulated {
 
     fn write_at(&self, path: &str, offset: u64, bytes: &[u8]) -> Result<(), Errno> {
         self.clock.errno()?;
+        let _own = self.own_work();
         let mut all = self.read(path).map_err(|_| Errno::NOENT)?;
         let at = usize::try_from(offset).map_err(|_| Errno::INVAL)?;
         let target = all.get_mut(at..at + bytes.len()).ok_or(Errno::INVAL)?;
@@ -347,18 +381,21 @@ impl Kernel for Simulated {
     }
 
     fn ethtool(&self, nic: &str, what: &Ethtool) -> Fact<String> {
+        self.asked()?;
         let state = self.state();
         state.ports.get(nic).ok_or(Why::Absent)?.told(what).ok_or(Why::NotSupported)
     }
 
     fn set_ethtool(&self, nic: &str, what: &Ethtool, values: &str) -> Result<(), Errno> {
         self.clock.errno()?;
+        let _own = self.own_work();
         network::set(self, nic, what, values)?;
         self.state().writes.push(format!("ethtool {nic} {values}"));
         Ok(())
     }
 
     fn service(&self, unit: &str) -> Fact<bool> {
+        self.asked()?;
         self.state().services.get(unit).copied().ok_or(Why::NotSupported)
     }
 

@@ -154,14 +154,9 @@ fn a_loss_of_power_leaves_only_what_is_on_disk() {
         }
         let medium = MemoryMedium::with(bytes[..length].to_vec());
         kernel = kernel.rebooted(&format!("boot-{length}"));
-        kernel.set(
-            IRQBALANCE,
-            &crate::banned::with(
-                ADMINS,
-                "IRQBALANCE_ARGS",
-                &[40, 41, 42, 43].into_iter().collect(),
-            ),
-        );
+        let numbers = (40..44).collect();
+        let file = crate::banned::with(ADMINS.as_bytes(), "IRQBALANCE_ARGS", &numbers).unwrap();
+        kernel.set(IRQBALANCE, &String::from_utf8(file).unwrap());
         let reverted = take_back(&kernel, &medium);
         let file = |one: &&Reverted| one.path == IRQBALANCE;
         assert_eq!(reverted.iter().find(file).unwrap().undone, Undone::Restored, "at {length}");

@@ -141,8 +141,22 @@ fn a_full_cpu_gives_its_vector_to_the_next_of_its_node() {
     assert_eq!(receipt.outcome, Outcome::Rounded { came: "6".to_owned() });
     let note = receipt.note.as_deref().unwrap();
     assert_eq!(note, "CPU 4 has no interrupt vector left; CPU 6 is of its node");
-    kernel.fill_vectors(CpuSet::from_list("4-7").unwrap());
-    take_back(&kernel, &medium);
+    // It is all that there is: the same again changes nothing, and fails nothing.
+    let again = carry_out(&kernel, &medium, vec![interrupt(&kernel, "eth0", 1, 0, "4")]);
+    assert_eq!((&again.receipts[0].outcome, again.ending), (&Outcome::Equal, Ending::Done));
+    let again = || {
+        kernel.fill_vectors(CpuSet::new());
+        take_back(&kernel, &medium);
+        kernel.fill_vectors(CpuSet::from_list("4-5").unwrap());
+    };
+    again();
+    // CPUs that somebody keeps quiet get none.
+    kernel.set("/sys/devices/system/cpu/isolated", "6\n");
+    kernel.set("/sys/devices/system/cpu/nohz_full", "(null)\n");
+    let receipts = carry_out(&kernel, &medium, vec![interrupt(&kernel, "eth0", 1, 0, "4")]);
+    assert_eq!(receipts.receipts[0].outcome, Outcome::Rounded { came: "7".to_owned() });
+    again();
+    kernel.set("/sys/devices/system/cpu/nohz_full", "6-7\n");
     let receipts = apply(
         &kernel,
         &mut journal(&MemoryMedium::default()),

@@ -22,7 +22,8 @@ fn what_somebody_set_since_stays_unless_forced() {
     kernel.other(path, "33").unwrap();
     assert_eq!(undone(&take_back(&kernel, &medium)), [&kept("33")]);
     assert_eq!(read(&kernel, path), "33");
-    let forced = revert(&kernel, &mut journal(&medium), &Selection::All, Force::Overwrite).unwrap();
+    let forced =
+        revert(&kernel, &mut journal(&medium), &Selection::All, Force::Overwrite).unwrap().reverted;
     assert_eq!(undone(&forced), [&Undone::Restored]);
     assert_eq!((read(&kernel, path).as_str(), journal(&medium).transactions().len()), ("60", 0));
 }
@@ -106,14 +107,58 @@ fn an_older_change_that_is_taken_back_leaves_its_bytes_to_the_newer_one() {
     let path = "/proc/sys/vm/swappiness";
     carry_out(&kernel, &medium, vec![file(path, Form::Number, "10")]);
     carry_out(&kernel, &medium, vec![file(path, Form::Number, "20")]);
-    let older =
-        revert(&kernel, &mut journal(&medium), &Selection::Transaction(1), Force::Respect).unwrap();
+    let older = revert(&kernel, &mut journal(&medium), &Selection::Transaction(1), Force::Respect)
+        .unwrap()
+        .reverted;
     assert_eq!(undone(&older), [&Undone::Inherited]);
     assert_eq!(read(&kernel, path), "20");
     assert_eq!(undone(&take_back(&kernel, &medium)), [&Undone::Restored]);
     assert_eq!(read(&kernel, path), "60");
     let none = revert(&kernel, &mut journal(&medium), &Selection::Transaction(9), Force::Respect);
     assert!(matches!(none, Err(ApplyError::NoTransaction(9))));
+}
+
+#[test]
+fn what_somebody_set_between_two_changes_stays_whichever_goes_first() {
+    let path = "/proc/sys/vm/swappiness";
+    let made = || {
+        let (kernel, medium) = (kernel(), MemoryMedium::default());
+        carry_out(&kernel, &medium, vec![file(path, Form::Number, "10")]);
+        kernel.other(path, "30").unwrap();
+        carry_out(&kernel, &medium, vec![file(path, Form::Number, "20")]);
+        (kernel, medium)
+    };
+    let (kernel, medium) = made();
+    let first = Selection::Transaction(1);
+    let older = revert(&kernel, &mut journal(&medium), &first, Force::Respect).unwrap().reverted;
+    assert_eq!((undone(&older), read(&kernel, path).as_str()), (vec![&kept("20")], "20"));
+    let all = take_back(&kernel, &medium);
+    assert_eq!(undone(&all), [&Undone::Restored, &kept("30")]);
+    assert_eq!(read(&kernel, path), "30");
+    // Forced, the older bytes are what the newer one goes back to.
+    let (kernel, medium) = made();
+    let forced = revert(&kernel, &mut journal(&medium), &first, Force::Overwrite).unwrap();
+    assert_eq!(undone(&forced.reverted), [&Undone::Inherited]);
+    take_back(&kernel, &medium);
+    assert_eq!(read(&kernel, path), "60");
+}
+
+#[test]
+fn of_several_values_only_ours_go_to_the_newer_change() {
+    let (kernel, medium) = (kernel(), MemoryMedium::default());
+    let set = |to: &str| nic(&kernel, "eth0", Ethtool::Coalescing, to);
+    let before = kernel.ethtool("eth0", &Ethtool::Coalescing).unwrap();
+    carry_out(&kernel, &medium, vec![set("rx-usecs=80 rx-frames=64")]);
+    kernel.other_ethtool("eth0", &Ethtool::Coalescing, "tx-usecs=5 rx-frames=99").unwrap();
+    carry_out(&kernel, &medium, vec![set("rx-usecs=90 rx-frames=32 tx-usecs=7")]);
+    let first = Selection::Transaction(1);
+    let older = revert(&kernel, &mut journal(&medium), &first, Force::Respect).unwrap().reverted;
+    assert_eq!(undone(&older), [&Undone::Inherited]);
+    take_back(&kernel, &medium);
+    let now = kernel.ethtool("eth0", &Ethtool::Coalescing).unwrap();
+    assert!(now.contains("tx-usecs=5") && now.contains("rx-frames=99"), "{now}");
+    let own = before.split(' ').find(|pair| pair.starts_with("rx-usecs=")).unwrap();
+    assert!(now.contains(own), "{now}");
 }
 
 #[test]
@@ -146,7 +191,7 @@ fn a_setting_or_a_device_is_taken_back_alone() {
         ],
     );
     let back = |selection| {
-        revert(&kernel, &mut journal(&medium), &selection, Force::Respect).unwrap().len()
+        revert(&kernel, &mut journal(&medium), &selection, Force::Respect).unwrap().reverted.len()
     };
     assert_eq!(back(Selection::Setting("nomerges".to_owned())), 1);
     assert_eq!(read(&kernel, &format!("{QUEUE}/nomerges")), "0");
@@ -178,8 +223,13 @@ fn a_device_that_is_gone_is_undone_when_it_returns() {
 fn cpus_that_went_offline_are_no_obstacle() {
     let (kernel, medium) = (kernel(), MemoryMedium::default());
     let disable = "/sys/devices/system/cpu/cpu7/cpuidle/state2/disable";
-    let cpu =
-        Device { name: "cpu 7".to_owned(), kind: DeviceKind::Cpu, function: None, serial: None };
+    let cpu = Device {
+        name: "cpu 7".to_owned(),
+        kind: DeviceKind::Cpu,
+        function: None,
+        serial: None,
+        port: None,
+    };
     let path = "/sys/devices/system/cpu/cpu{device}/cpuidle/state2/disable".to_owned();
     carry_out(
         &kernel,
@@ -236,7 +286,7 @@ fn lines_that_an_administrator_adds_to_our_file_stay() {
     carry_out(
         &kernel,
         &medium,
-        vec![planned(None, Place::BannedInterrupts, Form::CpuList, "40,41")],
+        vec![planned(None, Place::BannedInterrupts, Form::Numbers, "40 41")],
     );
     assert!(kernel.writes().contains(&"irqbalance.service Restart".to_owned()));
     let ours = String::from_utf8(root::Root::read(&kernel, IRQBALANCE).unwrap()).unwrap();
@@ -244,6 +294,25 @@ fn lines_that_an_administrator_adds_to_our_file_stay() {
     assert_eq!(undone(&take_back(&kernel, &medium)), [&Undone::Restored]);
     let now = String::from_utf8(root::Root::read(&kernel, IRQBALANCE).unwrap()).unwrap();
     assert_eq!(now, format!("{ADMINS}# a line of somebody\n"));
+}
+
+/// Files in /etc may be of any encoding.
+#[test]
+fn a_byte_that_is_no_text_stays_the_administrators() {
+    let latin = b"# caf\xe9\nIRQBALANCE_ARGS=\"--policyscript='/etc/my.sh'\"\n";
+    let mut tree = tree();
+    tree.file(IRQBALANCE, latin);
+    let (kernel, medium) = (Simulated::new(tree), MemoryMedium::default());
+    let bytes = || root::Root::read(&kernel, IRQBALANCE).unwrap();
+    let changes = vec![planned(None, Place::BannedInterrupts, Form::Numbers, "40 41")];
+    let receipts = carry_out(&kernel, &medium, changes);
+    assert_eq!(receipts.receipts[0].outcome, Outcome::Applied, "{receipts:?}");
+    assert!(bytes().starts_with(latin));
+    // Somebody adds a line: ours are taken out of what is there now.
+    let theirs = [&bytes()[..], b"# \xff\n"].concat();
+    Kernel::replace(&kernel, IRQBALANCE, Some(&theirs)).unwrap();
+    assert_eq!(undone(&take_back(&kernel, &medium)), [&Undone::Restored]);
+    assert_eq!(bytes(), [&latin[..], b"# \xff\n"].concat());
 }
 
 #[test]
@@ -317,7 +386,7 @@ fn what_a_kept_value_goes_back_to_is_what_is_told() {
         .collect();
     let told: Vec<&str> = kept.iter().map(|one| one.before.as_str()).collect();
     let forced = revert(&kernel, &mut journal(&medium), &Selection::All, Force::Overwrite).unwrap();
-    assert_eq!(undone(&forced), [&Undone::Restored]);
+    assert_eq!(undone(&forced.reverted), [&Undone::Restored]);
     assert_eq!(told, [read(&kernel, path)], "it was told what --force writes");
     assert_eq!(read(&kernel, path), "60");
 }
@@ -340,7 +409,7 @@ fn a_name_that_the_journal_has_not_is_refused() {
     }
     let selection = Selection::Device("nvme0n1".to_owned());
     let reverted = revert(&kernel, &mut journal(&medium), &selection, Force::Respect).unwrap();
-    assert_eq!(undone(&reverted), [&Undone::Restored]);
+    assert_eq!(undone(&reverted.reverted), [&Undone::Restored]);
 }
 
 #[test]

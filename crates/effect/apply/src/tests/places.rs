@@ -12,6 +12,7 @@ fn the_largest_read_request_changes_three_bits() {
         kind: DeviceKind::Function,
         function: Some(function),
         serial: None,
+        port: None,
     };
     let config = format!("/sys/bus/pci/devices/{function}/config");
     let before = root::Root::read(&kernel, &config).unwrap();

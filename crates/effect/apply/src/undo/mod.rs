@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Takes changes back: exact bytes, newest first, and nothing that belongs to somebody else.
 //!
-//! For each change a goal is set before anything is written: the bytes from before where what is
+//! For each change a target is set before anything is written: the bytes from before where what is
 //! there is ours, what is there now where it is not. Changes that move other values are taken back
-//! first; then everything that is not at its goal is written, again and again while that helps: a
+//! first; then everything that is not at its target is written, again and again while that helps: a
 //! floor may have to wait for its ceiling.
 
-mod goal;
+mod judge;
 mod plan;
 mod restore;
+mod target;
+mod whose;
 
 use std::collections::BTreeSet;
 
-use journal::{End, Entry, Journal, Record, Transaction};
+use journal::{End, Entry, Journal, JournalError, Record, Transaction};
 use setting::Undone;
 
-pub(crate) use self::goal::{is_elsewhere, is_of_network};
 pub use self::plan::applied_plan;
 
-use self::goal::{Goal, Goals, Owner};
+pub(crate) use self::target::is_reset;
+use self::target::{Target, Targets};
+use self::whose::Whose;
+pub(crate) use self::whose::{is_elsewhere, is_of_network};
 use crate::carry::boot;
 use crate::lookup::Lookup;
 use crate::{ApplyError, Kernel, carry, pairs};
@@ -69,19 +73,37 @@ impl Reverted {
     }
 }
 
+/// What came of taking changes back.
+#[derive(Debug)]
+pub struct Reverts {
+    /// Each of them, the newest first.
+    pub reverted: Vec<Reverted>,
+    /// Why the journal does not know all of it; it can be told by reverting again.
+    pub untold: Option<JournalError>,
+}
+
+/// As [`Reverts`], each with the number of its change.
+pub(crate) struct Taken {
+    pub(crate) each: Vec<(usize, Reverted)>,
+    pub(crate) untold: Option<JournalError>,
+}
+
 /// Takes changes back, the newest transaction first, and drops from the journal what is fully
 /// undone. What could not be undone, and what others changed, stays there.
 ///
 /// It does the same again when it was cut short, and after a kill of the process that applied.
 ///
+/// A journal that cannot be written does not keep it from being done: what came is told beside that.
+///
 /// # Errors
-/// The journal failed, or there is no such transaction, or nothing of such a setting or device.
+/// There is no such transaction, or nothing of such a setting or device, or the kernel does not tell
+/// this boot from another.
 pub fn revert(
     kernel: &dyn Kernel,
     journal: &mut Journal,
     selection: &Selection,
     force: Force,
-) -> Result<Vec<Reverted>, ApplyError> {
+) -> Result<Reverts, ApplyError> {
     let lookup = Lookup::new(kernel);
     let mut picked: Vec<(u64, Vec<usize>)> = journal
         .transactions()
@@ -98,20 +120,23 @@ pub fn revert(
         nothing_of(journal.transactions(), selection)?;
     }
     picked.reverse();
-    let mut reverted = Vec::new();
+    let mut all = Taken { each: Vec::new(), untold: None };
     for (id, indexes) in picked {
-        reverted.extend(undo(&lookup, journal, id, &indexes, force)?);
+        let Taken { each, untold } = undo(&lookup, journal, id, &indexes, force)?;
+        all.each.extend(each);
+        all.untold = all.untold.or(untold);
     }
     // What an older change handed on is what a kept value goes back to from now on.
-    for (index, one) in &mut reverted {
+    for (index, one) in &mut all.each {
         if let (Undone::Kept { .. }, Some(entry)) =
             (&one.undone, journal.entry(one.transaction, *index))
         {
             one.before = shown(entry);
         }
     }
-    journal.compact()?;
-    Ok(reverted.into_iter().map(|(_, one)| one).collect())
+    let compacted = journal.compact();
+    let reverted = all.each.into_iter().map(|(_, one)| one).collect();
+    Ok(Reverts { reverted, untold: all.untold.or(compacted.err()) })
 }
 
 /// Refuses a setting or device of which the journal has no change at all: a name mistyped reads like
@@ -155,7 +180,7 @@ pub(crate) fn transaction(
     journal: &mut Journal,
     id: u64,
     force: Force,
-) -> Result<Vec<(usize, Reverted)>, ApplyError> {
+) -> Result<Taken, ApplyError> {
     let all = journal.transaction(id).map_or(0, |transaction| transaction.entries.len());
     let indexes: Vec<usize> = (0..all).collect();
     undo(lookup, journal, id, &indexes, force)
@@ -168,30 +193,35 @@ fn undo(
     id: u64,
     indexes: &[usize],
     force: Force,
-) -> Result<Vec<(usize, Reverted)>, ApplyError> {
+) -> Result<Taken, ApplyError> {
     let boot = boot(lookup.kernel)?;
     lookup.forget();
-    let Goals { mut verdicts, goals, inherits } =
-        goal::set(lookup, journal, id, indexes, force, &boot);
-    for record in inherits {
-        journal.append(record)?;
-    }
+    let Targets { mut verdicts, targets, inherits } =
+        target::set(lookup, journal, id, indexes, force, &boot);
     // Undoing must work on a full disk too: it is idempotent, and only then told.
-    let mut told = announce(journal, id, &goals);
-    let failures = restore::restore(lookup, &goals);
-    verdicts.extend(goal::judge(lookup, &goals, &failures));
+    let told = inherits.into_iter().try_for_each(|record| journal.append(record));
+    let told = told.and_then(|()| announce(journal, id, &targets));
+    let failures = restore::restore(lookup, &targets);
+    verdicts.extend(judge::judge(lookup, &targets, &failures));
     verdicts.sort_by_key(|(index, _)| *index);
-    let reverted = report(journal, id, &verdicts);
+    let each = report(journal, id, &verdicts);
+    let told = told.and_then(|()| tell(journal, id, verdicts));
+    Ok(Taken { each, untold: told.err() })
+}
+
+/// Tells the journal what came, and that the transaction goes on no more.
+fn tell(
+    journal: &mut Journal,
+    transaction: u64,
+    verdicts: Vec<(usize, Undone)>,
+) -> Result<(), JournalError> {
     for (index, undone) in verdicts {
-        let undo = Record::Undo { transaction: id, index, undone };
-        told = told.and_then(|()| journal.append(undo));
+        journal.append(Record::Undo { transaction, index, undone })?;
     }
-    if journal.transaction(id).is_some_and(|transaction| transaction.end.is_none()) {
-        let end = Record::End { transaction: id, how: End::Failed };
-        told = told.and_then(|()| journal.append(end));
+    if journal.transaction(transaction).is_some_and(|transaction| transaction.end.is_none()) {
+        journal.append(Record::End { transaction, how: End::Failed })?;
     }
-    told.map_err(ApplyError::Untold)?;
-    Ok(reverted)
+    Ok(())
 }
 
 /// Tells what is going to be undone, where values beside it will move: after a cut, what they read
@@ -199,14 +229,14 @@ fn undo(
 fn announce(
     journal: &mut Journal,
     transaction: u64,
-    goals: &[Goal],
-) -> Result<(), journal::JournalError> {
-    if !goals.iter().any(|goal| goal.is_mover && goal.owner == Owner::Us) {
+    targets: &[Target],
+) -> Result<(), JournalError> {
+    if !targets.iter().any(|target| target.is_mover && target.whose == Whose::Ours) {
         return Ok(());
     }
-    let indexes = goals.iter().filter_map(|goal| goal.entry).collect();
-    let theirs = goals.iter().filter(|goal| goal.owner == Owner::Them);
-    let kept = theirs.map(Goal::kept).collect();
+    let indexes = targets.iter().filter_map(|target| target.entry).collect();
+    let theirs = targets.iter().filter(|target| target.whose == Whose::Theirs);
+    let kept = theirs.map(Target::kept).collect();
     journal.append(Record::Undoing { transaction, indexes, kept })
 }
 

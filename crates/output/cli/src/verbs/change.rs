@@ -82,7 +82,7 @@ impl From<ApplyError> for Expected {
         }
         match error {
             ApplyError::LeftBehind(_) => Self::Stuck { what, help },
-            ApplyError::TakenBack(_) | ApplyError::Untold(_) => Self::Undone { what, help },
+            ApplyError::TakenBack(_) => Self::Undone { what, help },
             ApplyError::NoTransaction(_)
             | ApplyError::NothingOf { .. }
             | ApplyError::SeveralWait(_) => Self::Usage { what, help },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nearside revert`: takes changes back, byte for byte, newest first.
 
-use apply::{Force, Reverted, Selection, take_back};
+use apply::{Force, Reverted, Reverts, Selection, take_back};
 use journal::{Journal, Transaction};
 use report::change::Lines;
 use root::LiveRoot;
@@ -31,10 +31,14 @@ pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
         },
     };
     let force = if asked.force { Force::Overwrite } else { Force::Respect };
-    let reverted = apply::revert(&kernel, &mut journal, &selection, force)?;
+    let Reverts { reverted, untold } = apply::revert(&kernel, &mut journal, &selection, force)?;
     show(common, asked, &reverted).inspect_err(|_| {
         terminal::hint("it was carried out; what is left to take back:  nearside revert --list");
     })?;
+    if let Some(why) = untold {
+        terminal::hint(&format!("the journal does not know all of this: {why}"));
+        terminal::hint("help: once it can be written, `nearside revert` tells it");
+    }
     Ok(ended(&reverted))
 }
 
@@ -70,11 +74,11 @@ fn unconfirmed(asked: &Revert, token: &str) -> Result<Option<(Journal, u64)>, Ex
 }
 
 fn ended(reverted: &[Reverted]) -> Ended {
-    use setting::Undone::{Elsewhere, Kept};
-    let is_kept = |each: &Reverted| matches!(each.undone, Kept { .. } | Elsewhere);
+    use setting::Undone::{Elsewhere, Kept, Missing};
+    let is_left = |each: &Reverted| matches!(each.undone, Kept { .. } | Elsewhere | Missing);
     if reverted.iter().any(Reverted::is_stuck) {
         Ended::Stuck
-    } else if reverted.iter().any(is_kept) {
+    } else if reverted.iter().any(is_left) {
         Ended::Findings
     } else {
         Ended::Well
