@@ -101,7 +101,6 @@ fn changes(tier: Tier) -> Vec<Trial> {
         named("change/served-near/snc2-linear", || served::near("snc2-linear", Kernel::V6_12)),
         named("change/lock-out", || lockout::comes_back(Kernel::V6_12)),
         named("change/others", || others::keep_theirs("pair", Kernel::V6_1)),
-        named("change/kept", || kept::over_boots(Kernel::V6_1)),
         named("change/peers", || peers::agree("r770-snc-on", Kernel::V6_1)),
         named("change/moved/drives", || moved::drives(Kernel::V6_1)),
         named("change/moved/nics", || moved::nics(Kernel::V6_12)),
@@ -109,6 +108,9 @@ fn changes(tier: Tier) -> Vec<Trial> {
         named("change/traps/beyond-32", || traps::beyond_32(Kernel::V6_1)),
         named("change/exec", || near::like_numactl("snc2-linear", Kernel::V6_1)),
     ]);
+    if tier == Tier::Full {
+        trials.push(named("change/kept", || kept::over_boots(Kernel::V6_1)));
+    }
     trials
 }
 

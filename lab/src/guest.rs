@@ -112,9 +112,8 @@ impl Lab {
             let mut guest = self.start(machine, kernel, drives, &options)?;
             match guest.come_up() {
                 Ok(()) => return Ok(guest),
-                // Under emulation a kernel sometimes dies of its own patching of code ("Oops: int3"
-                // in sched_clock_cpu) or hangs, before anything of ours runs. A machine that never
-                // comes up is told at the last of these.
+                // Under emulation a boot sometimes hangs before anything of ours runs. A machine
+                // that never comes up is told at the last of these.
                 Err(Error::Guest { .. }) if boots < BOOTS => drives = guest.cut_power()?,
                 Err(error) => return Err(error),
             }
@@ -494,12 +493,20 @@ impl Guest {
 
     fn failure(&mut self, what: &str, begun: Instant) -> Error {
         let seconds = begun.elapsed().as_secs_f64();
-        let qemu = std::fs::read_to_string(self.folder().join("qemu.txt")).unwrap_or_default();
-        let tail = process::tail(&format!("{}\n{qemu}", self.log()), 15);
-        let log = self.folder().join("console.txt");
         let cpu_seconds = self.cpu_seconds();
+        let tail = [process::tail(&self.log(), 15), self.complaints()].join("\n");
+        let log = self.folder().join("console.txt");
         self.keep();
-        Error::Guest { what: what.to_owned(), seconds, cpu_seconds, log, tail }
+        let end = self.qemu.try_wait().ok().flatten();
+        let what = end.map_or(what.to_owned(), |status| format!("{what} ({status})"));
+        Error::Guest { what, seconds, cpu_seconds, log, tail }
+    }
+
+    /// The end of what QEMU said, less what it says of every model of CPU.
+    fn complaints(&self) -> String {
+        let said = std::fs::read_to_string(self.folder().join("qemu.txt")).unwrap_or_default();
+        let lines = said.lines().filter(|line| !line.contains("TCG doesn't support"));
+        process::tail(&lines.collect::<Vec<_>>().join("\n"), 15)
     }
 
     /// Leaves the guest's folder for a person to look at.

@@ -93,8 +93,7 @@ fn placed(guest: &mut Guest) -> Result<Placed, Failed> {
 pub(crate) fn beyond_32(kernel: Kernel) -> Result<(), Failed> {
     let mut guest = change::guest("wide", kernel, None)?;
     let before = knobs(&mut guest)?;
-    let words = "apply --device eth0 --cpus 34,33,2,35 --set nic-irq-placement=near@eth0 \
-                 --set xps-placement=matched@eth0";
+    let words = "apply --device eth0 --cpus 34,33,2,35 --set xps-placement=matched@eth0";
     ours(&mut guest, words, &[0])?;
     let now = placed(&mut guest)?;
     for (queue, cpu) in ["34", "33", "2", "35"].into_iter().enumerate() {

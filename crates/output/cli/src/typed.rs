@@ -5,13 +5,23 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::args::{self, Arguments, Changing, Verb, Wishes};
+use crate::args::{self, Arguments, Changing, Common, Verb, Wishes};
 
 /// An option of this command, its value, and the verbs that need it as well.
 struct Carried {
     flag: &'static str,
     value: String,
     verbs: &'static [&'static str],
+}
+
+impl Carried {
+    fn new(flag: &'static str, value: &str, verbs: &'static [&'static str]) -> Self {
+        Self { flag, value: quoted(value), verbs }
+    }
+
+    fn path(flag: &'static str, path: &Path, verbs: &'static [&'static str]) -> Self {
+        Self::new(flag, &path.to_string_lossy(), verbs)
+    }
 }
 
 /// Verbs that look at a machine, which may be a captured one.
@@ -57,16 +67,26 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
+/// What names the machine, as a shell takes it: `--from FILE`; empty for the one that runs this.
+pub(crate) fn machine(common: &Common) -> String {
+    let words: Vec<String> =
+        of_machine(common).map(|one| format!("{} {}", one.flag, one.value)).collect();
+    words.join(" ")
+}
+
+fn of_machine(common: &Common) -> impl Iterator<Item = Carried> {
+    let from = common.from.as_deref().map(|from| Carried::path("--from", from, LOOKING));
+    let machine = common.machine.as_deref().map(|name| Carried::new("--machine", name, LOOKING));
+    from.into_iter().chain(machine)
+}
+
 fn carried(arguments: &Arguments) -> Vec<Carried> {
     let common = &arguments.common;
-    let path = |path: &Path| path.to_string_lossy().into_owned();
-    let from = common.from.as_deref().map(|from| ("--from", path(from), LOOKING));
-    let machine = common.machine.clone().map(|name| ("--machine", name, LOOKING));
-    let catalogue = common.catalogue.as_deref().map(|own| ("--catalogue", path(own), KNOWING));
+    let catalogue = common.catalogue.as_deref();
+    let catalogue = catalogue.map(|own| Carried::path("--catalogue", own, KNOWING));
     let journal = changing(arguments).and_then(|changing| changing.journal.as_deref());
-    let journal = journal.map(|journal| ("--journal", path(journal), CHANGING));
-    let all = from.into_iter().chain(machine).chain(catalogue).chain(journal);
-    all.map(|(flag, value, verbs)| Carried { flag, value: quoted(&value), verbs }).collect()
+    let journal = journal.map(|journal| Carried::path("--journal", journal, CHANGING));
+    of_machine(common).chain(catalogue).chain(journal).collect()
 }
 
 fn changing(arguments: &Arguments) -> Option<&Changing> {

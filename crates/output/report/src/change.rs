@@ -244,7 +244,7 @@ fn reverted_row(each: &Reverted) -> Row {
 
 /// How the changes of a journal stand.
 #[derive(Debug, Clone, Copy)]
-pub struct Found<'a> {
+pub struct Standings<'a> {
     /// The values, each with how it stands.
     pub values: &'a [Verified],
     /// Transactions whose process died on the way.
@@ -254,7 +254,7 @@ pub struct Found<'a> {
 }
 
 /// Draws how changes stand.
-pub fn verified(found: &Found<'_>, lines: Lines, style: &Style) -> String {
+pub fn verified(found: &Standings<'_>, lines: Lines, style: &Style) -> String {
     let cut_short = found.cut_short.iter();
     let mut said: Vec<String> =
         cut_short.map(|id| format!("Transaction {id} was cut short.")).collect();
@@ -534,7 +534,7 @@ mod tests {
             ),
         ] {
             let values: Vec<Verified> = standings.into_iter().map(value).collect();
-            let found = Found { values: &values, cut_short, waiting: &[] };
+            let found = Standings { values: &values, cut_short, waiting: &[] };
             let drawn = verified(&found, Lines::Notable, &Style::default());
             assert_eq!(drawn.lines().next(), Some(says));
         }

@@ -59,6 +59,31 @@ fn a_multipath_head_is_one_drive_with_its_paths() {
 }
 
 #[test]
+fn a_drive_stays_one_where_its_class_or_its_controller_cannot_be_read() {
+    let nvme = "pci/0000:17:00.0/nvme/nvme0";
+    let functions = [function("17:00.0", "nvme", 0)];
+    // The link of the class leads nowhere: the controller is the folder above the namespace.
+    let mut root = MemoryRoot::new();
+    add(&mut root, &format!("{nvme}/nvme0n1"));
+    root.symlink("/sys/class/nvme/nvme0", "../../devices/nowhere/nvme0")
+        .symlink(&format!("/sys/devices/{nvme}/nvme0n1/device"), "..")
+        .file(&format!("/sys/devices/{nvme}/transport"), "pcie\n")
+        .file(&format!("/sys/devices/{nvme}/model"), "Alone\n");
+    let (drives, _) = read_all(&root, &functions);
+    let [drive] = &drives[..] else { panic!("{drives:?}") };
+    assert_eq!((&*drive.name, drive.model.as_deref()), ("nvme0n1", Ok("Alone")));
+    assert_eq!(drive.controllers.first().and_then(|path| path.node), Some(NodeId(0)));
+    // A head below the subsystem, and none of its controllers can be read.
+    let mut root = MemoryRoot::new();
+    add(&mut root, "virtual/nvme-subsystem/nvme-subsys0/nvme0n1");
+    root.symlink("/sys/class/nvme/nvme0", "../../devices/nowhere/nvme0");
+    let (drives, _) = read_all(&root, &functions);
+    let [drive] = &drives[..] else { panic!("{drives:?}") };
+    assert_eq!((&*drive.name, drive.kind), ("nvme0n1", DriveKind::Nvme));
+    assert_eq!((drive.size.clone(), drive.controllers.len()), (Ok(Bytes(1 << 30)), 0));
+}
+
+#[test]
 fn fabrics_have_an_address_and_no_function() {
     let mut root = MemoryRoot::new();
     let nvme = "virtual/nvme-fabrics/ctl/nvme3";

@@ -121,12 +121,13 @@ fn id(part: &str, map: &mut Map) -> Option<String> {
     };
     let mut shown = String::with_capacity(part.len());
     let mut at = 0;
-    while let Some(rest) = part.as_bytes().get(at..).filter(|rest| !rest.is_empty()) {
+    while let Some(first) = part.get(at..).and_then(|rest| rest.chars().next()) {
+        let rest = part.as_bytes().get(at..)?;
         let uuid = rest.get(..36).filter(|text| is_uuid(text)).map_or(0, <[u8]>::len);
         let word = run(rest);
         let digits = if word.iter().all(u8::is_ascii_hexdigit) { word.len() } else { 0 };
         let len = if digits >= ID { digits } else { uuid };
-        let next = at + len.max(1);
+        let next = at + len.max(first.len_utf8());
         match (len, part.get(at..next)) {
             (0, Some(text)) => shown.push_str(text),
             (_, Some(text)) => shown.push_str(&map.text(text)),
@@ -163,6 +164,7 @@ mod tests {
             ("/machine.slice/machine-acmebilling.scope", "acme", ".scope"),
             ("/machine/qemu-2-acmebilling.libvirt-qemu/vcpu0", "acme", ".libvirt-qemu/vcpu0"),
             ("/libvirt/qemu/acmebilling", "acme", "/libvirt/qemu/"),
+            ("/é.4c4c45440058a1b2c3d4e5f60718293a", "4c4c4544", "/é."),
             (
                 "/kubepods.slice/kubepods-pod4c4c4544_0058_4110_804d_c5c04f504c31.slice",
                 "4c4c4544",

@@ -14,6 +14,17 @@ use units::{BitRate, Cpu, CpuSet, NodeId, PackageId};
 
 use crate::{Named, Queues, Refusal, Request, check, plan, script, undo_script};
 
+/// irqbalance as it runs, with the text of its file.
+fn irqbalance(file: &str) -> Service {
+    Service {
+        name: "irqbalance".to_owned(),
+        running: Ok(true),
+        enabled: Ok(true),
+        seen: None,
+        configuration: Some(("/etc/default/irqbalance".to_owned(), file.to_owned())),
+    }
+}
+
 /// Two nodes of 40 CPUs, one thread a core: CPUs 0 to 39 and 40 to 79.
 fn machine() -> Machine {
     let list = |text: &str| CpuSet::from_list(text).unwrap();
@@ -235,13 +246,7 @@ fn irqbalance_is_told_what_to_leave_and_stopped_only_if_asked() {
     add_port(&mut machine, "eth0", 0x81, 2);
     let quiet = planned(&machine, &[], &goal());
     assert!(!quiet.changes.iter().any(|one| one.place == Place::BannedInterrupts));
-    machine.host.services.push(Service {
-        name: "irqbalance".to_owned(),
-        running: Ok(true),
-        enabled: Ok(true),
-        seen: None,
-        configuration: Some(("/etc/default/irqbalance".to_owned(), "OPTIONS=-i7".to_owned())),
-    });
+    machine.host.services.push(irqbalance("OPTIONS=-i7"));
     let plan = planned(&machine, &[], &goal());
     let first = plan.changes.first().unwrap();
     assert_eq!((&first.place, first.to.as_str()), (&Place::BannedInterrupts, "7 101 102"));

@@ -138,13 +138,7 @@ fn irqbalance_is_told_of_queues_that_have_no_number_yet() {
     let mut machine = machine();
     add_port(&mut machine, "eth0", 0x81, 64);
     add_port(&mut machine, "eth1", 0x82, 2);
-    machine.host.services.push(Service {
-        name: "irqbalance".to_owned(),
-        running: Ok(true),
-        enabled: Ok(true),
-        seen: None,
-        configuration: Some(("/etc/default/irqbalance".to_owned(), "OPTIONS=-i7".to_owned())),
-    });
+    machine.host.services.push(irqbalance("OPTIONS=-i7"));
     machine.carriers.insert("eth1".to_owned(), [Carries::Login].into());
     let request = Request { queues: Queues::Fit, ..goal() };
     let plan = planned(&machine, &[], &request);

@@ -72,7 +72,7 @@ fn carry_out(kernel: &LiveRoot, asked: &Apply, plan: &Plan) -> Result<Receipts, 
     };
     let came = apply::apply(kernel, &mut journal, plan, &options);
     if let Some(guard) = guard {
-        guard.leave_where_needed(&mut journal)?;
+        guard.leave_where_needed(&mut journal);
     }
     Ok(came?)
 }
@@ -127,24 +127,26 @@ impl Guarded {
 
     /// Where its transaction was begun and something of it is left, it waits on; else it is called
     /// off. The time that a person has begins here, when all is done.
-    fn leave_where_needed(self, journal: &mut Journal) -> Result<(), Expected> {
+    fn leave_where_needed(self, journal: &mut Journal) {
         let own = apply::guarded_by(journal.transactions(), self.take_back.token());
-        let Some(own) = own.filter(|own| !own.is_settled()) else { return Ok(()) };
+        let Some(own) = own.filter(|own| !own.is_settled()) else { return };
         let (transaction, end) = (own.begin.transaction, own.end);
         self.take_back.leave();
         if end != Some(End::Done) {
             terminal::hint("what is left of it is taken back by itself once more");
-            return Ok(());
+            return;
         }
         let seconds = self.within.as_secs();
         let at_s = take_back::now_s().saturating_add(seconds);
         let due = Due { at_s, by: change::later(self.within) };
-        // Where this cannot be told it counts by itself, from the end of this process.
         let told = journal.append(Record::Due { transaction, due }).and_then(|()| journal.sync());
         terminal::hint(&format!(
             "confirm within {seconds} s, or all is taken back:  nearside apply --confirm {transaction}"
         ));
-        Ok(told?)
+        if let Err(error) = told {
+            // What was done is told all the same, and the time counts from the end of this process.
+            terminal::hint(&format!("nearside: {error}"));
+        }
     }
 }
 

@@ -7,10 +7,9 @@ use machine::Machine;
 use report::findings::{Detail, Found};
 use setting::{Finding, Goal, Severity};
 
-use super::screen;
 use crate::args::{Audit, Common};
 use crate::expected::{Ended, Expected};
-use crate::{source, subject, terminal};
+use crate::{source, subject, terminal, typed};
 
 pub(crate) fn run(common: &Common, audit: &Audit) -> Result<Ended, Expected> {
     let catalogue = subject::catalogue(common.catalogue.as_deref())?;
@@ -26,7 +25,7 @@ pub(crate) fn run(common: &Common, audit: &Audit) -> Result<Ended, Expected> {
     if common.json {
         terminal::document(&report::json::audit(goal, settings, findings, unknown))?;
     } else {
-        let named = screen::named(common);
+        let named = typed::machine(common);
         let found = Found { goal, findings, observations: settings, unknown, named: &named };
         let detail = if audit.verbose { Detail::Full } else { Detail::Brief };
         let style = terminal::style(common.color);

@@ -10,8 +10,7 @@ use setting::Goal;
 use crate::args::Common;
 use crate::expected::{Ended, Expected};
 use crate::subject::Read;
-use crate::typed::quoted;
-use crate::{source, subject, terminal};
+use crate::{source, subject, terminal, typed};
 
 pub(crate) fn run(common: &Common) -> Result<Ended, Expected> {
     let catalogue = subject::catalogue(common.catalogue.as_deref())?;
@@ -25,7 +24,7 @@ pub(crate) fn run(common: &Common) -> Result<Ended, Expected> {
     }
     let outcome = subject::audit(&read, &catalogue, goal);
     let (settings, findings) = (&outcome.settings, &outcome.findings);
-    let named = named(common);
+    let named = typed::machine(common);
     let found = Found { goal, findings, observations: settings, unknown, named: &named };
     let style = terminal::style(common.color);
     terminal::answer(&report::screen::draw(&read.machine, &found, standing(common), &style))?;
@@ -38,14 +37,6 @@ pub(crate) fn document(root: &dyn Root, read: &Read, catalogue: &Catalogue) -> r
     let mut outcome = subject::audit(read, catalogue, goal);
     subject::quote(root, &mut outcome);
     report::json::audit(goal, &outcome.settings, &outcome.findings, &read.machine.unknown)
-}
-
-/// What names the machine on a command line; nothing for this machine.
-pub(super) fn named(common: &Common) -> String {
-    let from = common.from.as_ref().map(|path| ("--from", path.to_string_lossy().into_owned()));
-    let machine = common.machine.as_ref().map(|name| ("--machine", name.clone()));
-    let words = from.into_iter().chain(machine);
-    words.map(|(flag, value)| format!("{flag} {}", quoted(&value))).collect::<Vec<_>>().join(" ")
 }
 
 fn standing(common: &Common) -> Standing {

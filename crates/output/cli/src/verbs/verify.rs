@@ -3,7 +3,7 @@
 
 use apply::{Verified, take_back};
 use journal::{Journal, Transaction};
-use report::change::{Found, Lines};
+use report::change::{Lines, Standings};
 
 use crate::args::{Common, Verify};
 use crate::expected::{Ended, Expected};
@@ -33,7 +33,7 @@ fn once(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
         .collect();
     let waiting = apply::waiting(&kernel, &transactions, take_back::now_s())?;
     let values = apply::verify(&kernel, &transactions)?;
-    let found = Found { values: &values, cut_short: &cut_short, waiting: &waiting };
+    let found = Standings { values: &values, cut_short: &cut_short, waiting: &waiting };
     if common.json && asked.watch.is_some() {
         terminal::line(&report::json::verification(&found))?;
     } else if common.json {
@@ -48,7 +48,7 @@ fn once(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
 }
 
 /// What a person has to do about what is not at its end.
-fn tell(found: &Found<'_>) {
+fn tell(found: &Standings<'_>) {
     for id in found.cut_short {
         terminal::hint(&format!("take it back:  nearside revert --transaction {id}"));
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use setting::{Left, Outcome, Undone};
 
 use super::plan::{PlanLeft, left};
-use crate::change::Found;
+use crate::change::Standings;
 
 /// The document `receipts/1`: what came of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -269,7 +269,7 @@ fn undone_class(undone: &Undone) -> &'static str {
 }
 
 /// How changes stand.
-pub fn verification(found: &Found<'_>) -> Verification {
+pub fn verification(found: &Standings<'_>) -> Verification {
     let awaiting =
         |each: &Unconfirmed| Awaiting { transaction: each.transaction, left_s: each.left_s };
     let is_drift = found.values.iter().any(apply::Verified::is_drift);
