@@ -57,7 +57,7 @@ pub struct DeviceCounters {
     pub written: Counted,
     /// Discards that it completed.
     pub trimmed: Counted,
-    /// Reads of the engine on it, the ramp included.
+    /// Reads of the engine on it, the ramp and reading back what was written included.
     pub own_read: Counted,
     /// Writes of the engine on it, the ramp included.
     pub own_written: Counted,

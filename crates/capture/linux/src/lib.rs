@@ -23,6 +23,7 @@ mod cache;
 mod claims;
 mod cpu;
 mod dmi;
+mod environment;
 #[doc(hidden)]
 pub mod fuzz;
 mod gpu;
@@ -43,6 +44,7 @@ use machine::Machine;
 use root::Root;
 
 pub use claims::{Claim, Claimed, HEAD, TAIL, claims, signatures};
+pub use environment::{Glance, environment, glance};
 pub use host::services;
 pub use irq::{Vector, vectors};
 pub use near::{Addresses, Asked, Part, ask_places, site};

@@ -37,6 +37,9 @@ pub enum Error {
         /// What the kernel said.
         source: io::Error,
     },
+    /// Somebody asked it to end before it began.
+    #[error("it was stopped before it began")]
+    Stopped,
     /// Something was asked that this engine, or this kernel, does not do.
     #[error("{what}: {why}")]
     Unsupported {

@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn extents_of_a_written_file_are_told() {
-        let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let mut file = tempfile::tempfile_in(crate::made::folder()).unwrap();
         file.write_all(&[1; 65_536]).unwrap();
         file.sync_all().unwrap();
         let Ok(extents) = extents(file.as_fd(), 0, 65_536) else {

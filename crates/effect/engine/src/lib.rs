@@ -53,15 +53,16 @@ pub use error::Error;
 pub use guard::{Guard, Refused, Why, guard, identity};
 pub use seat::Seat;
 pub use session::{Finished, Request, Seen, run};
+pub use target::Made;
 
-/// Ways that are not to be used: for trying the others.
+/// The way that is asked by name, where it is not to be the best one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fallback {
     /// The best that the kernel allows.
     #[default]
     None,
-    /// No io_uring.
+    /// `io_submit`, not io_uring.
     Aio,
-    /// Neither io_uring nor `io_submit`.
+    /// `pread`: neither io_uring nor `io_submit`.
     Positioned,
 }

@@ -152,9 +152,9 @@ mod tests {
         Stretch { start: 0, bytes, step: 4096 }
     }
 
-    /// A file beside the sources: a folder for temporary files may be in memory.
+    /// A file in the target folder: the one for temporary files may be in memory.
     fn made() -> File {
-        tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+        tempfile::tempfile_in(crate::made::folder()).unwrap()
     }
 
     fn kinds(file: &File) -> Vec<DoubtKind> {

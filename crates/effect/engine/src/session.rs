@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock};
 use std::time::Duration;
 
-use record::{Doubt, Engine, Failed, Outcome, Placement, Sharing, Verify, Workload};
+use record::{Doubt, Engine, Failed, Histogram, Outcome, Placement, Sharing, Verify, Workload};
 use root::LiveRoot;
 
 use crate::clock::Clock;
@@ -53,6 +53,8 @@ pub struct Seen {
     pub operations: u64,
     /// Bytes that they moved.
     pub bytes: u64,
+    /// The 99th percentile of their latencies in ns, as it was at the last full second; none before.
+    pub p99_ns: Option<u64>,
 }
 
 impl std::fmt::Debug for Request<'_> {
@@ -109,7 +111,7 @@ pub fn run(root: &LiveRoot, request: &Request<'_>) -> Result<Finished, Error> {
     workload.check()?;
     check_verify(workload)?;
     let (way, said) = way::choose(workload.access, request.fallback)?;
-    let targets = target::ready(root, workload, request.token)?;
+    let targets = target::ready(root, workload, request.token, request.stop)?;
     check_polling(root, workload, &targets)?;
     check_memory(root, workload)?;
     let mut doubts = doubts(workload, &targets, way, said);
@@ -228,10 +230,13 @@ fn watch<T>(
             last = kernel_threads::cpu_ns();
         }
         let add = |of: fn(&Progress) -> u64| progress.iter().map(of).fold(0, u64::wrapping_add);
+        let mut latency = Histogram::new();
+        progress.iter().for_each(|one| one.add_latencies_to(&mut latency));
         tell(Seen {
             elapsed: Duration::from_nanos(now),
             operations: add(|one| one.operations.load(Ordering::Relaxed)),
             bytes: add(|one| one.bytes.load(Ordering::Relaxed)),
+            p99_ns: latency.percentile(99.0),
         });
         // Not longer than to the next edge of the time that counts.
         let edges = [from_ns, to_ns].into_iter().filter(|edge| *edge > now);
@@ -395,8 +400,18 @@ fn read_back(
     if shared.stop.load(Ordering::Relaxed) {
         return;
     }
-    let mut wrong = Vec::new();
-    let read = writings.read_back(files, |file, one| wrong.push((file, one)));
+    let (mut wrong, all) = (Vec::new(), &mut tally.all);
+    let read = writings.read_back(
+        files,
+        |file, one| wrong.push((file, one)),
+        |file, bytes| {
+            let reads = all.get_mut(usize::from(file)).and_then(|kinds| kinds.first_mut());
+            reads.into_iter().for_each(|reads| {
+                reads.operations += 1;
+                reads.bytes += bytes;
+            });
+        },
+    );
     for (file, (kind, offset)) in wrong {
         tally.fail(file, kind, offset);
     }

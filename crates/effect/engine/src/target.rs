@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use record::{Access, Cache, Path as Way, Workload};
 use root::{LiveRoot, Root as _};
@@ -42,9 +43,19 @@ pub(crate) enum Kind {
     Commands,
 }
 
-/// A file that the run made; taken away with it.
+/// A file that was made for runs; taken away with it.
 #[derive(Debug)]
-struct Made(PathBuf);
+pub struct Made(PathBuf);
+
+impl Made {
+    /// Makes a file with contents, drawn from a seed.
+    ///
+    /// # Errors
+    /// It is there already, there is no room, it would lie in `/dev`, or it was stopped.
+    pub fn lay_out(path: &Path, bytes: u64, seed: u64, stop: &AtomicBool) -> Result<Self, Error> {
+        Ok(new_file(path, bytes, seed, stop)?.0)
+    }
+}
 
 impl Drop for Made {
     fn drop(&mut self) {
@@ -54,15 +65,19 @@ impl Drop for Made {
 }
 
 /// Gets all targets of a workload ready. `token` gives what a device is to be known by.
+///
+/// # Errors
+/// What cannot be opened, held or made, does not fit, or was stopped while it was made.
 pub(crate) fn ready(
     root: &LiveRoot,
     workload: &Workload,
     token: &dyn Fn(&str) -> Option<String>,
+    stop: &AtomicBool,
 ) -> Result<Vec<Target>, Error> {
     let one = |target: &record::Target| {
         let path = Path::new(&target.path);
         let ready = match target.make_bytes {
-            Some(bytes) => make(path, bytes, workload.seed),
+            Some(bytes) => make(path, bytes, workload.seed, stop),
             None => find(root, path, workload, token),
         }?;
         ready.check(workload)?;
@@ -149,9 +164,25 @@ fn commands(root: &LiveRoot, path: &Path, guard: Option<Guard>) -> Result<Target
     Ok(Target { path: path.to_owned(), kind: Kind::Commands, namespace: Some(namespace), ..target })
 }
 
+/// A file as a target of one run.
+fn make(path: &Path, bytes: u64, seed: u64, stop: &AtomicBool) -> Result<Target, Error> {
+    let (made, device) = new_file(path, bytes, seed, stop)?;
+    Ok(Target {
+        path: path.to_owned(),
+        kind: Kind::File,
+        bytes,
+        block: file_block(path),
+        number: on_device(device),
+        device: None,
+        namespace: None,
+        guard: None,
+        _made: Some(made),
+    })
+}
+
 /// Makes a file: laid out for real, with contents, for extents that are only allocated are answered
 /// without the device.
-fn make(path: &Path, bytes: u64, seed: u64) -> Result<Target, Error> {
+fn new_file(path: &Path, bytes: u64, seed: u64, stop: &AtomicBool) -> Result<(Made, u64), Error> {
     let open = |source| Error::Open { path: path.to_owned(), source };
     let bad = |what: &str| Error::Target { path: path.to_owned(), what: what.to_owned() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -161,36 +192,38 @@ fn make(path: &Path, bytes: u64, seed: u64) -> Result<Target, Error> {
     }
     let mut file =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(open)?;
-    let made = Some(Made(path.to_owned()));
-    lay_out(&mut file, bytes, seed).map_err(open)?;
+    let made = Made(path.to_owned());
+    let made_all = lay_out(&mut file, bytes, seed, stop).map_err(open)?;
+    if !made_all {
+        return Err(Error::Stopped);
+    }
     let metadata = file.metadata().map_err(open)?;
-    Ok(Target {
-        path: path.to_owned(),
-        kind: Kind::File,
-        bytes,
-        block: file_block(path),
-        number: on_device(metadata.dev()),
-        device: None,
-        namespace: None,
-        guard: None,
-        _made: made,
-    })
+    Ok((made, metadata.dev()))
 }
 
-fn lay_out(file: &mut File, bytes: u64, seed: u64) -> io::Result<()> {
+/// Writes all of a file. False where it was stopped.
+fn lay_out(file: &mut File, bytes: u64, seed: u64, stop: &AtomicBool) -> io::Result<bool> {
+    /// So much is on its way to the device at most: what is in memory is not stopped.
+    const PORTION: u64 = 64 << 20;
     let mut random = Random::of(seed, u64::MAX - 1);
     let mut piece = vec![0; 1 << 20];
     let mut left = bytes;
     while left > 0 {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
         random.fill(&mut piece);
         let length = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
         file.write_all(piece.get(..length).unwrap_or_default())?;
         left -= length as u64;
+        if left.is_multiple_of(PORTION) {
+            file.sync_data()?;
+        }
     }
     file.sync_all()?;
     // What stays in the page cache would answer reads that are not direct.
     let _ = rustix::fs::fadvise(&*file, 0, None, rustix::fs::Advice::DontNeed);
-    Ok(())
+    Ok(true)
 }
 
 /// What direct access to a file must be a multiple of; 512 where the kernel does not tell.
@@ -282,13 +315,23 @@ mod tests {
     use super::*;
     use crate::made;
 
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
+    #[test]
+    fn a_file_that_is_stopped_while_it_is_made_goes() {
+        let folder = tempfile::tempdir_in(made::folder()).unwrap();
+        let path = folder.path().join("file");
+        let error = make(&path, 1 << 40, 1, &AtomicBool::new(true)).unwrap_err();
+        assert!(matches!(error, Error::Stopped) && !path.exists());
+    }
+
     #[test]
     fn a_made_file_is_laid_out_and_taken_away() {
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder = tempfile::tempdir_in(made::folder()).unwrap();
         let path = folder.path().join("file");
-        let target = make(&path, 3 << 20, 1).unwrap();
+        let target = make(&path, 3 << 20, 1, &NEVER).unwrap();
         assert_eq!((target.bytes, fs::metadata(&path).unwrap().len()), (3 << 20, 3 << 20));
-        assert!(make(&path, 1, 1).is_err(), "a file that is there is not made again");
+        assert!(make(&path, 1, 1, &NEVER).is_err(), "a file that is there is not made again");
         drop(target);
         assert!(!path.exists());
     }
@@ -296,15 +339,15 @@ mod tests {
     #[test]
     fn nothing_is_made_below_dev() {
         let path = Path::new("/dev/nearside-test-typo");
-        let error = make(path, 1 << 20, 1).unwrap_err();
+        let error = make(path, 1 << 20, 1, &NEVER).unwrap_err();
         assert!(error.to_string().contains("no file is made below /dev"), "{error}");
         assert!(!path.exists());
     }
 
     #[test]
     fn what_does_not_fit_is_refused_before_anything_is_done() {
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        let target = make(&folder.path().join("file"), 1 << 20, 1).unwrap();
+        let folder = tempfile::tempdir_in(made::folder()).unwrap();
+        let target = make(&folder.path().join("file"), 1 << 20, 1, &NEVER).unwrap();
         let target = Target { block: 4096, ..target };
         let text = |workload: &Workload| target.check(workload).err().map(|e| e.to_string());
         let workload = made::workload("any");

@@ -139,6 +139,7 @@ impl Writings {
         &mut self,
         files: &[File],
         mut wrong: impl FnMut(u16, Wrong),
+        mut has_read: impl FnMut(u16, u64),
     ) -> io::Result<()> {
         let per_read = (1 << 20_usize) / self.unit.max(1) + 1;
         let mut region = Region::new(1, per_read * self.unit, None)?;
@@ -154,6 +155,7 @@ impl Writings {
                 let bytes = region.bytes(0).and_then(|bytes| bytes.get_mut(..length));
                 let bytes = bytes.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
                 file.read_exact_at(bytes, offset)?;
+                has_read(number, length as u64);
                 self.check(number, offset, bytes).into_iter().for_each(|one| wrong(number, one));
             }
         }
@@ -209,7 +211,7 @@ mod tests {
             }
         }
         let mut found = Vec::new();
-        writings.read_back(&files, |file, wrong| found.push((file, wrong))).unwrap();
+        writings.read_back(&files, |file, wrong| found.push((file, wrong)), |_, _| {}).unwrap();
         let mut wanted: Vec<(u16, Wrong)> =
             (0..8).map(|at| (0, (FailureKind::Lost, 4096 + at * 512))).collect();
         wanted.push((0, (FailureKind::Misdirected, 65_536 + 1024)));

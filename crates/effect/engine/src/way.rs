@@ -46,36 +46,42 @@ pub(crate) type Stopped = (&'static str, io::Error);
 /// # Errors
 /// Polling, a kernel thread or commands where io_uring is forbidden.
 pub(crate) fn choose(access: Access, fallback: Fallback) -> Result<(Way, Option<String>), Error> {
-    let needs_ring = access.path == Path::Passthrough
-        || access.polling != Polling::Interrupt
-        || access.submission == Submission::KernelThread;
-    let refused = match probe(access, fallback) {
-        Ok(()) if access.path == Path::Passthrough => return Ok((Way::Commands, None)),
-        Ok(()) => return Ok((Way::Ring, None)),
-        Err(error) => error,
+    let said = match (fallback, access.path) {
+        (Fallback::None, path) => match probe(access) {
+            Ok(()) if path == Path::Passthrough => return Ok((Way::Commands, None)),
+            Ok(()) => return Ok((Way::Ring, None)),
+            Err(refused) => Some(format!("io_uring_setup says {}", word(&refused))),
+        },
+        _ => None,
     };
-    let said = word(&refused);
-    if needs_ring {
+    if needs_ring(access) {
         let what = "polling, a submitting kernel thread or NVMe commands".to_owned();
-        let why = format!("they need io_uring, and io_uring_setup says {said}");
-        return Err(Error::Unsupported { what, why });
+        let why = said.unwrap_or_else(|| "another way was asked".to_owned());
+        return Err(Error::Unsupported { what, why: format!("they need io_uring, and {why}") });
     }
-    let said = format!("io_uring_setup says {said}");
+    if fallback == Fallback::Positioned {
+        return Ok((Way::Positioned, None));
+    }
     let probed = Region::new(1, 512, None).map(|region| Aio::new(&[], region).map(drop));
     match probed {
-        Ok(Ok(())) if fallback != Fallback::Positioned => Ok((Way::Aio, Some(said))),
+        Ok(Ok(())) => Ok((Way::Aio, said)),
         Ok(Err((error, _))) => {
-            Ok((Way::Positioned, Some(format!("{said}, io_setup says {}", word(&error)))))
+            let io_setup = format!("io_setup says {}", word(&error));
+            let all: Vec<String> = said.into_iter().chain([io_setup]).collect();
+            Ok((Way::Positioned, Some(all.join(", "))))
         }
-        _ => Ok((Way::Positioned, Some(said))),
+        Err(_) => Ok((Way::Positioned, said)),
     }
 }
 
+fn needs_ring(access: Access) -> bool {
+    access.path == Path::Passthrough
+        || access.polling != Polling::Interrupt
+        || access.submission == Submission::KernelThread
+}
+
 /// Makes the smallest ring of the kind that is wanted, and drops it.
-fn probe(access: Access, fallback: Fallback) -> io::Result<()> {
-    if fallback != Fallback::None {
-        return Err(io::Error::from_raw_os_error(libc::EPERM));
-    }
+fn probe(access: Access) -> io::Result<()> {
     match access.path {
         Path::Block => ring::make(1, access).map(drop),
         Path::Passthrough => ring::make_for_commands(1, access).map(drop),

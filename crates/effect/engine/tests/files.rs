@@ -16,14 +16,14 @@ use root::LiveRoot;
 
 const MIB: u64 = 1 << 20;
 
-/// A file of random-looking bytes beside the sources: the folder for temporary files may be in memory.
+/// A file of random-looking bytes in the target folder: the folder for temporary files may be in memory.
 struct Made {
     folder: tempfile::TempDir,
 }
 
 impl Made {
     fn new(bytes: u64) -> Self {
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let mut file = std::fs::File::create(folder.path().join("file")).unwrap();
         let piece: Vec<u8> = (0..MIB).map(|at| (at % 251) as u8).collect();
         for _ in 0..bytes / MIB {
@@ -98,8 +98,8 @@ fn every_way_reads_and_counts_the_same() {
         assert_eq!(latency.count, Some(1024));
         let series: u64 = reads.series.iter().map(|second| second.operations).sum();
         assert_eq!(series, 1024, "{name}");
-        let fell_back = measured.doubts.iter().any(|doubt| doubt.kind == DoubtKind::Fallback);
-        assert_eq!(fell_back, fallback != Fallback::None);
+        // What was asked by name is no second best.
+        assert!(measured.doubts.iter().all(|doubt| doubt.kind != DoubtKind::Fallback));
         let own: u64 = measured.devices.iter().map(|device| device.own_read.bytes).sum();
         assert!(measured.devices.is_empty() || own == 4 * MIB);
     }
@@ -122,7 +122,7 @@ fn time_ends_a_run_and_the_ramp_does_not_count() {
 
 #[test]
 fn a_hole_is_no_device() {
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = folder.path().join("sparse");
     std::fs::File::create(&path).unwrap().set_len(64 * MIB).unwrap();
     let finished = go(&workload(&path.to_string_lossy()), Fallback::None).unwrap();
@@ -159,7 +159,7 @@ fn written(path: &Path, mix: Mix, verify: Option<Verify>) -> Workload {
 
 #[test]
 fn writes_are_verified_by_every_way_and_their_file_is_taken_away() {
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = folder.path().join("made");
     let mixed = Mix { read_percent: 30, write_percent: 70, trim_percent: 0 };
     for fallback in [Fallback::None, Fallback::Aio, Fallback::Positioned] {
@@ -186,7 +186,7 @@ fn what_was_never_written_is_found_lost() {
 
 #[test]
 fn trims_make_holes_in_a_file_of_the_runs_own() {
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let workload = written(&folder.path().join("made"), Mix::TRIMS, None);
     let finished = go(&workload, Fallback::None).unwrap();
     let [trims] = measured(&finished).directions.as_slice() else { panic!() };

@@ -47,7 +47,7 @@ fn forbid(calls: &[u32], errno: u32) {
 
 /// A run in a thread that may not make some system calls.
 fn in_sandbox(calls: &'static [u32], errno: u32, polling: Polling) -> Result<Finished, Error> {
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = folder.path().join("made");
     let text = format!(
         r#"{{"targets": [{{"path": {path:?}, "make_bytes": 1048576}}], "threads": 2, "depth": 4,

@@ -52,7 +52,7 @@ fn child() {
 
 #[test]
 fn a_stall_is_seen_by_all_that_were_to_start_in_it() {
-    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child", "--nocapture"])
         .env(CHILD, folder.path().join("made"))

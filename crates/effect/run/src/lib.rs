@@ -22,7 +22,7 @@ mod kernel;
 mod policy;
 mod priority;
 mod program;
-mod stamp;
+pub mod stamp;
 
 use std::path::Path;
 

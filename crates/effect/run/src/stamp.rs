@@ -5,14 +5,14 @@ use record::Run;
 
 /// RFC 3339 in UTC, to the millisecond: `2026-03-01T12:00:00.250Z`. What no calendar has is its
 /// beginning.
-pub(crate) fn rfc3339(ms: u64) -> String {
+pub fn rfc3339(ms: u64) -> String {
     let time = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     time.unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
 /// A name that sorts by time and is that of this record alone: the same output read twice has the
 /// same, so that an import is no second run.
-pub(crate) fn id(run: &Run) -> String {
+pub fn id(run: &Run) -> String {
     let named = Run { id: String::new(), ..run.clone() };
     let text = serde_json::to_string(&named).unwrap_or_default();
     let digits = |from: &str| from.chars().filter(char::is_ascii_digit).collect::<String>();

@@ -17,6 +17,8 @@ pub(crate) enum Ended {
     Undone = 5,
     /// A change failed, and so did taking it back: a person must look.
     Stuck = 6,
+    /// A load failed: it has no number.
+    Failed = 8,
     /// Interrupted, and taken back.
     Interrupted = 130,
 }

@@ -99,6 +99,22 @@ fn steers(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
 }
 
+/// Whether somebody sees what is printed beside the answer as it comes.
+pub(crate) fn is_watched() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Writes over the line beside the answer that tells how far something is; an empty one goes.
+pub(crate) fn status(text: &str) {
+    let columns = terminal_size::terminal_size_of(std::io::stderr())
+        .map_or(80, |(width, _)| usize::from(width.0))
+        .saturating_sub(1);
+    let text: String = text.chars().filter(|c| !steers(*c)).take(columns).collect();
+    // ECMA-48: EL, erase to the end of the line.
+    let _ = write!(std::io::stderr(), "\r{text}\x1b[K");
+    let _ = std::io::stderr().flush();
+}
+
 /// Prints a line beside the answer; that nobody reads it is no error. Names of files and of what
 /// is in them are strange sometimes: what would steer the terminal is shown as `U+FFFD`. Commands in
 /// it are about the same machine and journal as this one.

@@ -30,6 +30,8 @@ const LOOKING: &[&str] = &["topology", "audit", "plan", "capture"];
 const KNOWING: &[&str] = &["audit", "plan", "apply", "persist", "explain"];
 /// Verbs that read or write a journal.
 const CHANGING: &[&str] = &["apply", "verify", "revert"];
+/// Verbs that keep runs or look at them.
+const MEASURING: &[&str] = &["runs", "bench", "sweep"];
 
 /// A text in which each `nearside VERB` has the options of this command that the verb needs: typed as
 /// it stands it does what the text says. All that is printed for a person to type passes here.
@@ -86,7 +88,17 @@ fn carried(arguments: &Arguments) -> Vec<Carried> {
     let catalogue = catalogue.map(|own| Carried::path("--catalogue", own, KNOWING));
     let journal = changing(arguments).and_then(|changing| changing.journal.as_deref());
     let journal = journal.map(|journal| Carried::path("--journal", journal, CHANGING));
-    of_machine(common).chain(catalogue).chain(journal).collect()
+    let store = store(arguments).map(|store| Carried::path("--store", store, MEASURING));
+    of_machine(common).chain(catalogue).chain(journal).chain(store).collect()
+}
+
+fn store(arguments: &Arguments) -> Option<&Path> {
+    match arguments.verb.as_ref()? {
+        Verb::Bench(bench) => bench.means.store.as_deref(),
+        Verb::Sweep(sweep) => sweep.means.store.as_deref(),
+        Verb::Runs(runs) => runs.store.as_deref(),
+        _ => None,
+    }
 }
 
 fn changing(arguments: &Arguments) -> Option<&Changing> {

@@ -8,6 +8,7 @@
 //! findings ─┴── findings, screen ─────────────────────────> text for a terminal
 //! Plan ──────── plan ─────────────────────────────────────> text for a terminal, plan/1
 //! Run ───────── runs ─────────────────────────────────────> text for a terminal, run-list/1
+//! Sweep ─────── sweep ────────────────────────────────────> text for a terminal, one picture
 //! ```
 //!
 //! Every function here is pure: it is given what was read and what was found, and returns text. It
@@ -36,6 +37,7 @@ pub mod runs;
 pub mod screen;
 mod style;
 pub mod svg;
+pub mod sweep;
 mod text;
 pub mod topology;
 pub mod tree;

@@ -81,6 +81,8 @@ impl Queue for CommandRing<'_> {
                 self.submitter.submit_with_args(want, &SubmitArgs::new().timespec(&time))
             }
         };
+        // How much room the kernel has made: without that the ring stays full in our eyes.
+        self.entries.sync();
         self.completions.sync();
         ring::passing(result)
     }

@@ -121,6 +121,8 @@ impl Queue for Ring<'_> {
                 self.submitter.submit_with_args_and_flags(want, &args, self.wait)
             }
         };
+        // How much room the kernel has made: without that the ring stays full in our eyes.
+        self.entries.sync();
         self.completions.sync();
         passing(result)
     }

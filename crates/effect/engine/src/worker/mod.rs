@@ -12,10 +12,11 @@
 mod tally;
 
 use std::io;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use record::{FailureKind, Kind, Second, WhenFull};
+use record::{FailureKind, Histogram, Kind, Second, WhenFull};
 
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::content;
@@ -25,6 +26,7 @@ use crate::pace::{LATE_NS, Schedule};
 use crate::queue::{Done, Queue};
 use crate::verify::Writings;
 
+use tally::Lane;
 pub(crate) use tally::{KINDS, Tally, place};
 
 /// What a thread is given.
@@ -55,6 +57,8 @@ pub(crate) struct Task<'a> {
 pub(crate) struct Progress {
     pub(crate) operations: AtomicU64,
     pub(crate) bytes: AtomicU64,
+    /// Latencies so far, as they were at the last full second.
+    latency: Mutex<Histogram>,
 }
 
 impl Progress {
@@ -63,6 +67,21 @@ impl Progress {
     fn add(&self, operations: u64, bytes: u64) {
         for (sum, more) in [(&self.operations, operations), (&self.bytes, bytes)] {
             sum.store(sum.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
+        }
+    }
+
+    /// Shows latencies, unless somebody looks at the older ones right now.
+    fn show(&self, lanes: &[Lane]) {
+        if let Ok(mut latency) = self.latency.try_lock() {
+            *latency = Histogram::new();
+            lanes.iter().for_each(|lane| latency.merge(&lane.latency));
+        }
+    }
+
+    /// Adds what was last shown to what others have shown.
+    pub(crate) fn add_latencies_to(&self, all: &mut Histogram) {
+        if let Ok(latency) = self.latency.lock() {
+            all.merge(&latency);
         }
     }
 }
@@ -215,7 +234,11 @@ impl<Q: Queue> Worker<'_, Q> {
         if let Some(place) = self.slots.get_mut(slot) {
             *place = Slot { operation, meant_ns, submitted_ns };
         }
-        self.queue.push(&operation, slot)?;
+        if let Err(error) = self.queue.push(&operation, slot) {
+            // It is not in flight, and nobody may wait for it.
+            self.free.push(slot);
+            return Err(error);
+        }
         if is_immediate {
             return Ok(Started::Ended);
         }
@@ -378,6 +401,7 @@ impl<Q: Queue> Worker<'_, Q> {
             self.tally.from_ns = now;
             self.cpu_ns = thread_cpu_ns();
         }
+        self.task.progress.show(&self.tally.lanes);
         let is_stopped = self.task.stop.load(Ordering::Relaxed);
         let is_over = now >= self.task.to_ns;
         let is_done = self.left_bytes == 0 && self.free.len() == self.slots.len();
@@ -409,5 +433,79 @@ impl<Q: Queue> Worker<'_, Q> {
             self.take(now);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::Stretch;
+    use crate::made;
+    use crate::region::Region;
+
+    /// A way that takes some operations, answers them, and then takes no more.
+    struct Failing {
+        region: Region,
+        takes: usize,
+        ended: Vec<Done>,
+    }
+
+    impl Queue for Failing {
+        fn push(&mut self, operation: &Operation, slot: usize) -> io::Result<()> {
+            self.takes = self.takes.checked_sub(1).ok_or(io::ErrorKind::Other)?;
+            let result = i32::try_from(operation.bytes).unwrap();
+            self.ended.push(Done { slot, result, status: 0 });
+            Ok(())
+        }
+
+        fn turn(&mut self, want: usize, _: Option<Duration>) -> io::Result<()> {
+            assert!(want <= self.ended.len(), "it would wait for ever");
+            Ok(())
+        }
+
+        fn next(&mut self) -> Option<Done> {
+            self.ended.pop()
+        }
+
+        fn region(&mut self) -> &mut Region {
+            &mut self.region
+        }
+
+        fn is_immediate(&self, _: Kind) -> bool {
+            false
+        }
+
+        fn depth(&self) -> usize {
+            self.region.slots()
+        }
+    }
+
+    #[test]
+    fn a_way_that_takes_no_more_ends_the_run_and_nothing_is_waited_for() {
+        let workload = made::workload("any");
+        let (stop, progress) = (AtomicBool::new(false), Progress::default());
+        let stretch = Stretch { start: 0, bytes: 1 << 20, step: 4096 };
+        for takes in [0, 3, 8, 100] {
+            let task = Task {
+                clock: Clock::start("tsc"),
+                draw: Draw::new(&workload, &[stretch], 0),
+                schedule: None,
+                when_full: WhenFull::Delay,
+                want: 1,
+                from_ns: 0,
+                to_ns: u64::MAX,
+                bytes: None,
+                files: 1,
+                writings: None,
+                salt: Random::of(1, 1),
+                stop: &stop,
+                progress: &progress,
+            };
+            let queue =
+                Failing { region: Region::new(8, 4096, None).unwrap(), takes, ended: vec![] };
+            let (tally, _) = work(task, queue);
+            assert!(tally.broken.is_some());
+            assert_eq!(tally.lanes[0].counted.operations, takes as u64);
+        }
     }
 }

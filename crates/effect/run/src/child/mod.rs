@@ -147,7 +147,19 @@ fn end(child: &mut Child, group: Option<Pid>, why: Why, grace: Duration) -> io::
         }
     }
     let _ = rustix::process::kill_process_group(pid, Signal::KILL);
-    child.wait()
+    let status = child.wait()?;
+    await_members(pid);
+    Ok(status)
+}
+
+/// Waits until the members of a group that were killed are gone; they keep its number from being
+/// another's. Not for ever: where nobody reaps orphans, as in some containers, they stay as zombies.
+fn await_members(group: Pid) {
+    const LONGEST: Duration = Duration::from_secs(2);
+    let start = Instant::now();
+    while rustix::process::test_kill_process_group(group).is_ok() && start.elapsed() < LONGEST {
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn text(file: &mut File, most: u64) -> io::Result<String> {

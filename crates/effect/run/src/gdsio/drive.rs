@@ -160,6 +160,13 @@ fn failed(why: String) -> Outcome {
     Outcome::Failed(Failed { why, failures: vec![failure] })
 }
 
+/// The command of a task, program and file included.
+pub fn words(task: &Task) -> Vec<String> {
+    let file = task.file.to_string_lossy().into_owned();
+    let head = std::iter::once("gdsio".to_owned()).chain(arguments(task));
+    head.chain(["-f".to_owned(), file]).collect()
+}
+
 /// The options, but for the file's.
 fn arguments(task: &Task) -> Vec<String> {
     let transfer = match task.transfer {

@@ -8,6 +8,6 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use drive::{Access, Gdsio, Task, Transfer};
+pub use drive::{Access, Gdsio, Task, Transfer, words};
 pub use import::{About, runs};
 pub use parse::{Line, Output, Refused, parse};

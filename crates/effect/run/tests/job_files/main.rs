@@ -75,9 +75,9 @@ fn targets(step: &Step) -> String {
     let mut words = Vec::new();
     for (target, (cpus, nodes)) in step.workload.targets.iter().zip(&step.places) {
         let mut word = target.path.clone();
-        target.make_bytes.iter().for_each(|bytes| drop(write!(word, "+{bytes}")));
-        cpus.iter().for_each(|cpus| drop(write!(word, "@{cpus}")));
-        nodes.iter().for_each(|nodes| drop(write!(word, "/{nodes}")));
+        target.make_bytes.iter().for_each(|bytes| word.push_str(&format!("+{bytes}")));
+        cpus.iter().for_each(|cpus| word.push_str(&format!("@{cpus}")));
+        nodes.iter().for_each(|nodes| word.push_str(&format!("/{nodes}")));
         words.push(word);
     }
     if step.workload.sharing == Sharing::EveryThreadAll {

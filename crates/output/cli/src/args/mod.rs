@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can be typed. One definition gives the parser, `-h`, `--help`, man pages and completions.
 
+mod bench;
 mod change;
 mod runs;
 
@@ -8,6 +9,7 @@ use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+pub(crate) use self::bench::{Bench, EngineName, Load, Means, Sweep, place_of};
 pub(crate) use self::change::{Apply, Changing, Persist, Plan, Revert, Verify, Wishes};
 pub(crate) use self::runs::{
     Runs, RunsAct, RunsExport, RunsFormat, RunsImport, RunsList, RunsOutcome, RunsWanted,
@@ -106,6 +108,10 @@ pub(crate) enum Verb {
     Capture(Capture),
     /// Run a command on the CPUs and memory near a device or folder
     Exec(Exec),
+    /// Measure one load on drives or a file, placed near them
+    Bench(Bench),
+    /// Measure a grid of loads: depth and its knee, sizes, patterns, places
+    Sweep(Sweep),
     /// Keep what was measured: list, show, rm, export, import
     Runs(Runs),
     /// Hold a bound on the latency of idle states, until it is ended
@@ -374,7 +380,8 @@ pub(crate) enum Generate {
         shell: clap_complete::Shell,
     },
     /// A JSON schema: topology/1, audit/1, plan/1, receipts/1, reverts/1,
-    /// verification/1, transactions/1, placement/1, run/1, run-list/1
+    /// verification/1, transactions/1, placement/1, run/1, run-list/1,
+    /// sweep/1
     Schema {
         /// Which document.
         #[arg(default_value = "topology/1")]

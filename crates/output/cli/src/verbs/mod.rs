@@ -3,6 +3,7 @@
 
 mod apply;
 mod audit;
+mod bench;
 mod capture;
 mod change;
 mod exec;
@@ -13,6 +14,7 @@ mod plan;
 mod revert;
 mod runs;
 mod screen;
+mod sweep;
 mod topology;
 mod verify;
 
@@ -35,6 +37,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended, Expected> {
         Some(Verb::Explain(explain)) => explain::run(common, explain),
         Some(Verb::Capture(capture)) => capture::run(common, capture),
         Some(Verb::Exec(exec)) => exec::run(common, exec),
+        Some(Verb::Bench(asked)) => bench::run(common, asked),
+        Some(Verb::Sweep(asked)) => sweep::run(common, asked),
         Some(Verb::Runs(asked)) => runs::run(common, asked),
         Some(Verb::Generate(generate)) => generate::run(generate),
     }

@@ -17,7 +17,7 @@ pub(crate) fn run(common: &Common, topology: &Topology) -> Result<Ended, Expecte
     let machine = linux::read(&*source.root);
     if let Some(file) = &topology.view.svg {
         let overwrite = if topology.force { Overwrite::Replace } else { Overwrite::Never };
-        return picture(&machine, file, overwrite);
+        return write_picture(&report::svg::draw(&machine), file, overwrite);
     }
     if common.json {
         terminal::document(&report::json::topology(&machine))?;
@@ -48,10 +48,14 @@ fn draw(machine: &Machine, common: &Common, topology: &Topology) -> Result<Strin
     Ok(report::topology::draw(machine, &style))
 }
 
-fn picture(machine: &Machine, file: &Path, overwrite: Overwrite) -> Result<Ended, Expected> {
-    let text = report::svg::draw(machine);
+/// Writes a picture to a file, or to standard output where it is `-`.
+pub(super) fn write_picture(
+    text: &str,
+    file: &Path,
+    overwrite: Overwrite,
+) -> Result<Ended, Expected> {
     if file == Path::new("-") {
-        terminal::answer(&text)?;
+        terminal::answer(text)?;
         return Ok(Ended::Well);
     }
     save(file, text.as_bytes(), overwrite).map_err(|error| {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The JSON documents that other programs build on: `topology/1`, `audit/1`, `plan/1`,
-//! `placement/1`, `run-list/1`, and their schemas.
+//! `placement/1`, `run-list/1`, `sweep/1`, and their schemas.
 //!
 //! The types here are the formats. They are apart from the model on purpose: the model may change,
 //! a field of a document may only be added. A value that is unknown is `null`, never zero.
@@ -10,6 +10,7 @@ mod change;
 mod placement;
 mod plan;
 mod runs;
+mod sweep;
 mod topology;
 
 pub use audit::{
@@ -24,9 +25,10 @@ pub use placement::{
 };
 pub use plan::{Plan, PlanChange, PlanDevice, PlanEqual, PlanLeft, plan};
 pub use runs::{RunLine, RunList, RunUnread, run_list};
+pub use sweep::{Sweep, SweepAxis, SweepCell, SweepDrift, SweepKnee};
 pub use topology::{
     Cache, Controller, CpuSets, Drive, Function, FunctionNames, Gpu, Host, Interrupt, Lanes, Link,
-    Nic, Node, Package, Smt, SubNuma, Topology, Unknown, topology,
+    Nic, Node, Package, Smt, SubNuma, Topology, Unknown, topology, topology_hash,
 };
 
 /// The JSON schemas of all documents: file name and text, as they lie in `schemas/`.
@@ -40,6 +42,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("reverts-1.json", schema_text(&schema::<Reverts>())),
         ("run-1.json", schema_text(&schema::<record::Run>())),
         ("run-list-1.json", schema_text(&schema::<RunList>())),
+        ("sweep-1.json", schema_text(&schema::<Sweep>())),
         ("transactions-1.json", schema_text(&schema::<Transactions>())),
         ("verification-1.json", schema_text(&schema::<Verification>())),
     ]

@@ -330,6 +330,21 @@ pub fn topology(machine: &Machine) -> Topology {
     }
 }
 
+/// A name for what lasts of a machine: the same machine in the same firmware state has the same. What
+/// changes by itself is no part of it: interrupts, what is mounted or held, what could not be read, and
+/// the state of links and interfaces; nor the kernel's release, which a record has beside it.
+pub fn topology_hash(machine: &Machine) -> String {
+    let mut lasting = topology(machine);
+    (lasting.irqs, lasting.unknown) = (Vec::new(), Vec::new());
+    (lasting.host.kernel, lasting.cpus.allowed) = (None, String::new());
+    lasting.lanes.clear();
+    lasting.drives.iter_mut().for_each(|drive| drive.holders.clear());
+    lasting.nics.clear();
+    lasting.functions.iter_mut().for_each(|function| function.link = None);
+    let text = serde_json::to_string(&lasting).expect("it is plain JSON with text keys");
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
 fn known<T: Clone>(fact: &Fact<T>) -> Option<T> {
     fact.as_ref().ok().cloned()
 }

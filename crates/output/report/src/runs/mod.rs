@@ -2,6 +2,7 @@
 //! What was measured: a list of runs, and one run in full.
 
 mod list;
+mod moment;
 mod show;
 
 #[cfg(test)]
@@ -10,10 +11,11 @@ mod tests;
 use units::ByteRate;
 
 pub use list::list;
+pub use moment::{Moment, moment};
 pub use show::show;
 
 /// A latency: `850 ns`, `12.3 us`, `4.1 ms`, `1.2 s`.
-fn time(ns: f64) -> String {
+pub(crate) fn time(ns: f64) -> String {
     let (value, unit) = match ns {
         ns if ns < 1e3 => (ns, "ns"),
         ns if ns < 1e6 => (ns / 1e3, "us"),
@@ -26,24 +28,24 @@ fn time(ns: f64) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "four digits are shown")]
-fn time_of(ns: u64) -> String {
+pub(crate) fn time_of(ns: u64) -> String {
     time(ns as f64)
 }
 
 /// Operations a second: `903,834 IOPS`, `2.78 IOPS`.
-fn iops(rate: f64) -> String {
+pub(crate) fn iops(rate: f64) -> String {
     if rate < 99.95 {
         return format!("{rate:.2} IOPS");
     }
     format!("{} IOPS", grouped(rate))
 }
 
-fn rate(bytes_per_second: f64) -> String {
+pub(crate) fn rate(bytes_per_second: f64) -> String {
     ByteRate(bytes_per_second).to_string()
 }
 
 /// A number without its fraction, in groups of three digits.
-fn grouped(number: f64) -> String {
+pub(crate) fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

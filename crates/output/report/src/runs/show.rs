@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One run in full: what came, what speaks against it, what was asked, and where it was.
 
-use record::{Blocks, Direction, Kind, Latency, Measured, Outcome, Pace, Pattern, Run, Workload};
+use record::{
+    Blocks, Direction, Kind, Latency, Measured, Outcome, Pace, Pattern, PlacedThread, Run, Workload,
+};
+use units::{Cpu, CpuSet, NodeId};
 
+use super::moment::sparkline;
 use super::{grouped, iops, rate, time, time_of};
 use crate::frame::{Table, field, field_in, paragraph};
 use crate::style::{Line, Role, Style, paint};
@@ -57,7 +61,8 @@ fn numbers(measured: &Measured, columns: usize) -> Vec<Line> {
         lines.push(Line::default());
         lines.extend(table(&latencies).lines(columns));
     }
-    let mut facts = vec![format!("{} s", measured.seconds)];
+    lines.extend(course(measured, columns));
+    let mut facts = vec![format!("{} s", plain_seconds(measured.seconds))];
     facts.extend(measured.mean_depth.map(|depth| format!("{depth:.1} in flight on average")));
     facts.extend(measured.cpu_ns_per_op.map(|ns| format!("{} of CPU an operation", time(ns))));
     lines.push(Line::default());
@@ -68,6 +73,30 @@ fn numbers(measured: &Measured, columns: usize) -> Vec<Line> {
         lines.extend(field_in(Role::Warn, "in doubt", &text, LABEL, columns));
     }
     lines
+}
+
+/// Operations second by second, of all directions together.
+fn course(measured: &Measured, columns: usize) -> Vec<Line> {
+    let longest = measured.directions.iter().map(|direction| direction.series.len()).max();
+    let mut sums = vec![0.0; longest.unwrap_or(0)];
+    for second in measured.directions.iter().map(|direction| &direction.series) {
+        sums.iter_mut().zip(second).for_each(|(sum, one)| *sum += number(one.operations));
+    }
+    // The last second is seldom a whole one.
+    sums.pop();
+    let bars = sparkline(&sums, columns.saturating_sub(LABEL));
+    if bars.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![Line::default()];
+    lines.extend(field("each second", &bars, LABEL, columns));
+    lines
+}
+
+/// Seconds without digits that nobody needs.
+fn plain_seconds(seconds: f64) -> String {
+    let text = format!("{seconds:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn of_direction(direction: &Direction, columns: usize) -> Vec<Line> {
@@ -167,6 +196,35 @@ fn blocks(blocks: &Blocks) -> String {
     }
 }
 
+/// Where the threads were: their CPUs, the node of their memory, and who heard of completions.
+fn seats(run: &Run, columns: usize) -> Vec<Line> {
+    let threads = run.placement.iter().flat_map(|placement| &placement.threads);
+    let threads: Vec<&PlacedThread> = threads.collect();
+    let cpus: CpuSet = threads.iter().filter_map(|thread| thread.cpu).collect();
+    if cpus.is_empty() {
+        return Vec::new();
+    }
+    let nodes = |of: fn(&PlacedThread) -> Option<NodeId>| -> CpuSet {
+        threads.iter().filter_map(|thread| of(thread)).map(|node| Cpu(node.0)).collect()
+    };
+    let heard = threads.iter().flat_map(|thread| &thread.interrupts);
+    let heard = heard.filter_map(|one| one.cpus.as_ref());
+    let heard = heard.fold(CpuSet::new(), |all, cpus| all.or(cpus));
+    let asked = run.placement.as_ref().and_then(|placement| placement.asked.as_deref());
+    let mut text = asked.map_or_else(String::new, |asked| format!("{asked}: "));
+    text.push_str(&format!("CPUs {cpus}"));
+    for (words, set) in [
+        (" of node ", nodes(|thread| thread.node)),
+        (", memory of node ", nodes(|thread| thread.memory_node)),
+        (", interrupts on CPUs ", heard),
+    ] {
+        if !set.is_empty() {
+            text.push_str(&format!("{words}{set}"));
+        }
+    }
+    field("placed", &text, LABEL, columns)
+}
+
 fn place(run: &Run, columns: usize) -> Vec<Line> {
     let environment = &run.environment;
     let facts = [
@@ -178,6 +236,7 @@ fn place(run: &Run, columns: usize) -> Vec<Line> {
     for (label, value) in facts {
         lines.extend(value.iter().flat_map(|value| field(label, value, LABEL, columns)));
     }
+    lines.extend(seats(run, columns));
     if !run.engine.command.is_empty() {
         lines.extend(field("command", &run.engine.command.join(" "), LABEL, columns));
     }

@@ -181,7 +181,7 @@ fn fit(text: &str, size: u32, room: u32) -> String {
 }
 
 /// Text for an XML document: markup is taken as text, and characters that XML forbids are gone.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -13,6 +13,7 @@ use units::NodeId;
 use crate::layout::{self, Devices};
 use crate::{marks, topology};
 
+pub(crate) use canvas::escape;
 use canvas::{Canvas, Class};
 
 /// Width of the picture in pixels.

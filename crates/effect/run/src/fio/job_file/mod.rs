@@ -22,6 +22,7 @@ pub use write::{Place, Unwritten, write};
 
 pub use ini::canonical;
 pub(super) use quantity::seconds;
+pub use quantity::size;
 pub(super) use workload::is_one_at_a_time;
 
 /// Sections that run at the same time, as one workload.

@@ -6,7 +6,7 @@
 ///
 /// # Errors
 /// Anything else, in a sentence. With `kib` fio means 1,000 (HOWTO, "Units"), which nobody expects.
-pub(super) fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let suffix = text.strip_prefix(digits).unwrap_or_default().to_ascii_lowercase();

@@ -4,7 +4,7 @@
 //! Only what the question needs is read, and the process becomes the command: what stands before
 //! its first instruction is a few dozen small files.
 
-mod named;
+pub(super) mod named;
 
 use std::ffi::OsString;
 

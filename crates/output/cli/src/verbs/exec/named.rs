@@ -35,7 +35,7 @@ fn one(name: &str, kind: Kind) -> Result<Asked, Expected> {
         return Ok(Asked::Name(name.to_owned()));
     }
     match kind {
-        Kind::Live => live(name),
+        Kind::Live => on_disk(name),
         Kind::Replayed if name.starts_with("/dev/") => Ok(Asked::Name(name.to_owned())),
         Kind::Replayed if name.starts_with('/') => {
             let (name, path) = (name.to_owned(), name.trim_end_matches('/').to_owned());
@@ -46,7 +46,8 @@ fn one(name: &str, kind: Kind) -> Result<Asked, Expected> {
     }
 }
 
-fn live(name: &str) -> Result<Asked, Expected> {
+/// A path of this machine: a device's file, or what lies in a file system.
+pub(in crate::verbs) fn on_disk(name: &str) -> Result<Asked, Expected> {
     let path = match fs::canonicalize(name) {
         Ok(path) => path,
         // vg0/data is a volume even where no such file is in this folder.

@@ -29,7 +29,7 @@ pub(crate) fn run(common: &Common, runs: &Runs) -> Result<Ended, Expected> {
 
 /// Where runs are kept: `--store`, or a folder of the user's state (XDG Base Directory
 /// Specification 0.8).
-fn folder(named: Option<&Path>) -> Result<PathBuf, Expected> {
+pub(super) fn folder(named: Option<&Path>) -> Result<PathBuf, Expected> {
     if let Some(named) = named {
         return Ok(named.to_owned());
     }
