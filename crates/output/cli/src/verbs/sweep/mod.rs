@@ -50,7 +50,8 @@ pub(crate) fn run(common: &Common, sweep: &Sweep) -> Result<Ended, Expected> {
     if let Some(svg) = &sweep.svg {
         write_picture(&report::sweep::picture(&document), svg, sweep.overwrite())?;
     }
-    Ok(bench::ended(&going.runs))
+    let is_refused = document.cells.iter().any(|cell| cell.outcome == "refused");
+    Ok(if is_refused { Ended::Impossible } else { bench::ended(&going.runs) })
 }
 
 impl Sweep {
