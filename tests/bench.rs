@@ -16,7 +16,7 @@ type Check = fn() -> Result<(), Failed>;
 
 fn main() {
     let root = &[Need::Root, Need::Tool("losetup")];
-    let cases: [(&str, &[Need], Check); 15] = [
+    let cases: [(&str, &[Need], Check); 16] = [
         ("a file is made, measured, kept and taken away", &[], made),
         ("a file that is there is read and never written", &[], there),
         ("ways are asked by name", &[], ways),
@@ -25,6 +25,7 @@ fn main() {
         ("a script does the same", &[], script),
         ("a signal ends it and leaves nothing", &[], signal),
         ("a captured machine is not measured", &[], captured),
+        ("a job file is carried out step by step", &[], jobs),
         ("fio is driven", &[Need::Tool("fio")], by_fio),
         ("fio's error is a failed run", &[Need::Tool("fio")], fio_fails),
         ("a sweep is a grid with its knee and its picture", &[], swept),
@@ -269,6 +270,22 @@ fn signal() -> Result<(), Failed> {
 fn captured() -> Result<(), Failed> {
     let place = Place::new()?;
     place.refused("bench --from synthetic:faulty", 2, "a captured machine has no drives to measure")
+}
+
+fn jobs() -> Result<(), Failed> {
+    let place = Place::new()?;
+    place.file("data", 4)?;
+    let text = "[global]\nfilename=data\ndirect=1\nruntime=300ms\ntime_based\nsize=4m\nioengine=io_uring\n\
+                [deep]\nrw=randread\niodepth=8\ncpus_allowed=0\n[wide]\nstonewall\nrw=read\nbs=64k\n";
+    fs::write(place.path("two.fio"), text)?;
+    let output = place.run("bench --jobs two.fio")?;
+    hold(output.status.success() && said(&output).contains("step 2 of 2"), || said(&output))?;
+    let list = place.document("runs list")?;
+    hold(list["total"] == 2 && place.names()? == ["data", "two.fio"], || list.to_string())?;
+    fs::write(place.path("odd.fio"), "[x]\nfilename=data\nsize=1m\nthinktime=5\n")?;
+    place.refused("bench --jobs odd.fio", 2, "odd.fio: line 4: thinktime of [x]: ")?;
+    place.refused("bench --jobs none.fio", 4, "cannot read none.fio")?;
+    place.refused("bench data --jobs two.fio", 2, "cannot be used with")
 }
 
 fn by_fio() -> Result<(), Failed> {
