@@ -56,7 +56,7 @@ impl Place {
 
     /// A file of that many MiB that hold something.
     fn file(&self, name: &str, mib: usize) -> Result<Vec<u8>, Failed> {
-        let bytes: Vec<u8> = (0..mib << 20).map(|at| (at % 251) as u8).collect();
+        let bytes: Vec<u8> = (0..251).cycle().take(mib << 20).collect();
         fs::write(self.path(name), &bytes)?;
         fs::File::open(self.path(name))?.sync_all()?;
         Ok(bytes)

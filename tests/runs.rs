@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `runs` from end to end: outputs of tools go in, lists and documents come out.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how these tests fail")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

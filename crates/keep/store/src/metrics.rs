@@ -9,12 +9,15 @@ use record::{Direction, Run};
 use crate::entry::kind;
 use crate::tidy::number;
 
+/// Values, each with the share of a quantile where it is one.
+type Samples = Vec<(Option<f64>, f64)>;
+
 /// A family of metrics: its name without the unit, the unit, and what it tells.
 struct Family {
     name: &'static str,
     unit: &'static str,
     help: &'static str,
-    of: fn(&Direction) -> Vec<(Option<f64>, f64)>,
+    of: fn(&Direction) -> Samples,
 }
 
 const FAMILIES: [Family; 5] = [

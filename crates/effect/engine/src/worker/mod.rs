@@ -95,6 +95,20 @@ struct Slot {
     submitted_ns: u64,
 }
 
+impl Slot {
+    /// Field by field: a structure that was just made of narrow stores stalls where it is copied by a
+    /// wide load (7 ns an operation, by perf).
+    #[inline]
+    fn note(&mut self, operation: &Operation, meant_ns: u64, submitted_ns: u64) {
+        self.operation.kind = operation.kind;
+        self.operation.file = operation.file;
+        self.operation.offset = operation.offset;
+        self.operation.bytes = operation.bytes;
+        self.meant_ns = meant_ns;
+        self.submitted_ns = submitted_ns;
+    }
+}
+
 const IDLE: Slot = Slot {
     operation: Operation { kind: Kind::Read, file: 0, offset: 0, bytes: 0 },
     meant_ns: 0,
@@ -232,7 +246,7 @@ impl<Q: Queue> Worker<'_, Q> {
         let is_immediate = self.queue.is_immediate(operation.kind);
         let submitted_ns = if is_immediate { self.task.clock.now_ns() } else { 0 };
         if let Some(place) = self.slots.get_mut(slot) {
-            *place = Slot { operation, meant_ns, submitted_ns };
+            place.note(&operation, meant_ns, submitted_ns);
         }
         if let Err(error) = self.queue.push(&operation, slot) {
             // It is not in flight, and nobody may wait for it.
@@ -325,15 +339,15 @@ impl<Q: Queue> Worker<'_, Q> {
     /// Counts an operation that has ended. False where it failed.
     #[inline]
     fn account(&mut self, done: Done, slot: &Slot, now: u64) -> bool {
-        let Slot { operation, .. } = *slot;
+        let operation = &slot.operation;
         if u32::try_from(done.result) != Ok(operation.bytes) {
-            self.failed(done, &operation);
+            self.failed(done, operation);
             return false;
         }
         if let Some(writings) = &mut self.task.writings {
             let length = usize::try_from(operation.bytes).unwrap_or(usize::MAX);
             let bytes = self.queue.region().bytes(done.slot).and_then(|bytes| bytes.get(..length));
-            let wrong = writings.settle(&operation, bytes.unwrap_or_default());
+            let wrong = writings.settle(operation, bytes.unwrap_or_default());
             wrong.into_iter().for_each(|(kind, at)| self.tally.fail(operation.file, kind, at));
         }
         self.count(slot, now);
@@ -342,7 +356,7 @@ impl<Q: Queue> Worker<'_, Q> {
 
     #[inline]
     fn count(&mut self, slot: &Slot, now: u64) {
-        let Slot { operation, meant_ns, submitted_ns } = *slot;
+        let Slot { operation, meant_ns, submitted_ns } = slot;
         let (at, bytes) = (place(operation.kind), u64::from(operation.bytes));
         let all = self.tally.all.get_mut(usize::from(operation.file));
         if let Some(all) = all.and_then(|all| all.get_mut(at)) {
@@ -350,9 +364,9 @@ impl<Q: Queue> Worker<'_, Q> {
             all.bytes += bytes;
         }
         let Some(lane) = self.tally.lanes.get_mut(at) else { return };
-        let service = now.saturating_sub(submitted_ns);
+        let service = now.saturating_sub(*submitted_ns);
         let is_open = self.task.schedule.is_some();
-        let latency = if is_open { now.saturating_sub(meant_ns) } else { service };
+        let latency = if is_open { now.saturating_sub(*meant_ns) } else { service };
         if self.task.bytes.is_some() || now < self.task.to_ns {
             lane.counted.operations += 1;
             lane.counted.bytes += bytes;
@@ -360,7 +374,7 @@ impl<Q: Queue> Worker<'_, Q> {
             self.tally.busy_ns = self.tally.busy_ns.saturating_add(service);
             if is_open {
                 lane.service.record(service);
-                lane.late += u64::from(submitted_ns.saturating_sub(meant_ns) > LATE_NS);
+                lane.late += u64::from(submitted_ns.saturating_sub(*meant_ns) > LATE_NS);
             }
         }
         if let Some(second) = lane.series.get_mut(self.second) {

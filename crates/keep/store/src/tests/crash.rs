@@ -175,7 +175,7 @@ fn check(folder: &Path, steps: usize, left: Left) {
     let names = files::ids(folder, "202603").unwrap();
     assert_eq!(names.len(), 1 + usize::from(second.exists()), "{steps} {left:?}");
     // A store is opened now and then: its index is another file, which its own tests cut.
-    if steps % 64 == 0 {
+    if steps.is_multiple_of(64) {
         let mut store = Store::open(folder).unwrap();
         assert_eq!(store.list(&Wanted::default()).unwrap().len(), names.len());
         assert!(store.unread().unwrap().is_empty());

@@ -126,7 +126,7 @@ fn field(canvas: &mut Canvas, sweep: &Sweep, top: f64, plot: &Plot<'_>) -> f64 {
     let (left, width, height) = FIELD;
     let bottom = top + 24.0 + height;
     canvas.text((left, top + 12.0), 13, "text", plot.title());
-    let all = plot.of.iter().flat_map(|(_, of)| sweep.cells.iter().filter_map(|cell| of(cell)));
+    let all = plot.of.iter().flat_map(|(_, of)| sweep.cells.iter().filter_map(of));
     let highest = round_above(all.fold(0.0, f64::max));
     for step in 0..=4 {
         let share = f64::from(step) / 4.0;

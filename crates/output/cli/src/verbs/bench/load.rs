@@ -4,7 +4,7 @@
 use record::{Division, Pace, Pattern, Workload};
 use run::fio::job_file::{self, Given, NotTaken, Section};
 
-use super::targets::Chosen;
+use super::targets::{Chosen, Use};
 use crate::args::{EngineName, Load};
 use crate::expected::Expected;
 use crate::terminal;
@@ -15,9 +15,9 @@ impl Load {
         self.rw.starts_with("rand")
     }
 
-    /// Whether nothing is changed on the targets.
-    pub(crate) fn reads(&self) -> bool {
-        matches!(self.rw.as_str(), "read" | "randread")
+    /// What becomes of the targets.
+    pub(crate) fn purpose(&self) -> Use {
+        if matches!(self.rw.as_str(), "read" | "randread") { Use::Read } else { Use::Change }
     }
 }
 

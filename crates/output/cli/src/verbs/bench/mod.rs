@@ -22,7 +22,7 @@ pub(super) use self::carry::{Asked, now_ms, out as carry_out};
 pub(super) use self::ground::Ground;
 use self::load::workload;
 use self::seats::{Default as Threads, seats};
-pub(super) use self::targets::{Chosen, choose};
+pub(super) use self::targets::{Chosen, Use, choose};
 use super::runs;
 use crate::args::{Bench, Common, EngineName, Load, Means};
 use crate::expected::{Ended, Expected};
@@ -59,7 +59,7 @@ fn steps(ground: &Ground, bench: &Bench) -> Result<Vec<Asked>, Expected> {
     if let Some(file) = &bench.jobs {
         return jobs::read(file, &bench.means);
     }
-    let chosen = choose(ground, &bench.target, bench.load.size.as_deref(), bench.load.reads())?;
+    let chosen = choose(ground, &bench.target, bench.load.size.as_deref(), bench.load.purpose())?;
     let asked = ask(ground, &chosen, &bench.load, &bench.means)?;
     if !bench.dry_run {
         chosen.said.iter().chain(&asked.seated.said).for_each(|said| terminal::hint(said));

@@ -33,15 +33,21 @@ pub(crate) struct Chosen {
 const MOST: u64 = 1 << 30;
 const LEAST: u64 = 64 << 20;
 
-/// Whether targets are read only.
-type Reads = bool;
+/// What becomes of targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// They are read.
+    Read,
+    /// What is on them changes.
+    Change,
+}
 
 /// Finds what was named.
 pub(crate) fn choose(
     ground: &Ground,
     named: &[String],
     size: Option<&str>,
-    reads: Reads,
+    purpose: Use,
 ) -> Result<Chosen, Expected> {
     let size = size.map(|size| load::size("size", size)).transpose()?;
     let mut chosen = Chosen { is_files: true, ..Chosen::default() };
@@ -51,7 +57,7 @@ pub(crate) fn choose(
     for name in named {
         match name.strip_prefix("node:") {
             Some(node) => chosen.add_node(ground, node)?,
-            None => chosen.add(ground, name, size, reads)?,
+            None => chosen.add(ground, name, size, purpose)?,
         }
     }
     Ok(chosen)
@@ -66,9 +72,9 @@ pub(crate) struct Laid {
 
 impl Chosen {
     /// Makes files once for many runs, where these only read: what writes has a fresh one each time.
-    pub(crate) fn lay_out(&self, ground: &Ground, reads: Reads) -> Result<Laid, Expected> {
+    pub(crate) fn lay_out(&self, ground: &Ground, purpose: Use) -> Result<Laid, Expected> {
         let (mut chosen, mut files) = (self.clone(), Vec::new());
-        for target in chosen.targets.iter_mut().filter(|_| reads) {
+        for target in chosen.targets.iter_mut().filter(|_| purpose == Use::Read) {
             if let Some(bytes) = target.make_bytes.take() {
                 let path = Path::new(&target.path);
                 files.push(engine::Made::lay_out(path, bytes, 0, &ground.stop)?);
@@ -90,7 +96,7 @@ impl Chosen {
         ground: &Ground,
         name: &str,
         size: Option<u64>,
-        reads: Reads,
+        purpose: Use,
     ) -> Result<(), Expected> {
         let path = path(ground, name)?;
         let there = match fs::metadata(&path) {
@@ -110,7 +116,7 @@ impl Chosen {
             return Err(Expected::usage(format!("{name} is a folder"), help));
         }
         self.is_files &= kind.is_file();
-        if kind.is_file() && reads {
+        if kind.is_file() && purpose == Use::Read {
             let text = "it is read through its file system, where it lies on the drive";
             self.said.push(format!("{}: {text}", path.display()));
         }

@@ -91,6 +91,18 @@ impl Axes {
         Ok(())
     }
 
+    /// Holds that there are as many targets as the sweep takes of them.
+    pub(super) fn fit(&self, targets: usize) -> Result<(), Expected> {
+        let devices = self.axes.iter().filter(|(what, _)| *what == What::Devices);
+        for value in devices.flat_map(|(_, axis)| &axis.values) {
+            if !value.parse::<usize>().is_ok_and(|count| (1..=targets).contains(&count)) {
+                let what = format!("--devices {value}: there are {targets} targets");
+                return Err(Expected::usage(what, "name more of them, or take 1 to all of them"));
+            }
+        }
+        Ok(())
+    }
+
     /// Every combination; the last axis runs fastest.
     pub(super) fn cells(&self) -> Vec<Cell> {
         let mut places = vec![Vec::new()];
@@ -191,6 +203,15 @@ mod tests {
     fn what_does_not_load_more_makes_no_lines() {
         let axes = axes("--bs 4k,64k --iodepth 8").unwrap();
         assert!(axes.cells().iter().all(|cell| axes.begins_a_line(cell)));
+    }
+
+    #[test]
+    fn no_more_devices_than_there_are() {
+        let axes = |words| axes(words).unwrap();
+        assert!(axes("--devices 1,2").fit(2).is_ok());
+        for words in ["--devices 1,3", "--devices 0,1", "--devices x"] {
+            assert!(axes(words).fit(2).is_err(), "{words}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use report::json::{SweepCell, SweepDrift, SweepKnee};
 use root::Overwrite;
 
 use self::axes::{Axes, Cell};
-use super::bench::{self, Asked, Chosen, Ground};
+use super::bench::{self, Asked, Chosen, Ground, Use};
 use super::topology::write_picture;
 use crate::args::{Common, Sweep};
 use crate::expected::{Ended, Expected};
@@ -35,9 +35,11 @@ pub(crate) fn run(common: &Common, sweep: &Sweep) -> Result<Ended, Expected> {
     }
     let ground = Ground::open(&sweep.means)?;
     let size = sweep.load.size.as_deref();
-    let reads = cells.iter().all(|cell| cell.load.reads());
-    let chosen = bench::choose(&ground, &sweep.target, size, reads)?;
-    let laid = chosen.lay_out(&ground, reads)?;
+    let is_read = |cell: &Cell| cell.load.purpose() == Use::Read;
+    let purpose = if cells.iter().all(is_read) { Use::Read } else { Use::Change };
+    let chosen = bench::choose(&ground, &sweep.target, size, purpose)?;
+    axes.fit(chosen.targets.len())?;
+    let laid = chosen.lay_out(&ground, purpose)?;
     let mut going = Going { sweep, ground: &ground, chosen: &laid.chosen, runs: Vec::new() };
     chosen.said.iter().for_each(|said| terminal::hint(said));
     let document = going.all(&axes, cells)?;
