@@ -47,11 +47,24 @@ pub fn steady(rates: &[f64], limits: Limits) -> Steady {
     let batch = if rates.len() >= 10 * BATCH { BATCH } else { 1 };
     let batches: Vec<f64> = rates.chunks_exact(batch).map(mean).collect();
     let Some(cut) = mser(&batches) else { return none(Course::Unsteady) };
+    // Noise has its least anywhere: what stays within the limits as a whole has no warm-up. Windows
+    // alone would not see what jumps as often in each of them.
+    let is_calm = |batches: &[f64]| spread_percent(batches) <= limits.range_percent;
+    let whole = windows(rates).filter(|all| is_calm(&batches) && is_within(*all, limits));
+    if let Some((mean, range, slope)) = whole {
+        return Steady {
+            mean: Some(mean),
+            range_percent: Some(range),
+            slope_percent: Some(slope),
+            ..none(Course::Flat)
+        };
+    }
     let dropped = cut.at * batch;
     let (before, rest) = rates.split_at_checked(dropped).unwrap_or((&[], rates));
-    let Some((mean_of_rest, range, slope)) = windows(rest) else { return none(Course::Unsteady) };
-    let is_within = range <= limits.range_percent && slope.abs() <= limits.slope_percent;
-    let is_steady = is_within && !cut.is_at_bound();
+    let Some(of_rest) = windows(rest) else { return none(Course::Unsteady) };
+    let (mean_of_rest, range, slope) = of_rest;
+    let settled = batches.get(cut.at..).unwrap_or_default();
+    let is_steady = is_within(of_rest, limits) && is_calm(settled) && !cut.is_at_bound();
     let course = if is_steady { course(before, mean_of_rest, limits) } else { Course::Unsteady };
     let warm_up = if course == Course::Flat { 0 } else { dropped };
     Steady {
@@ -61,6 +74,18 @@ pub fn steady(rates: &[f64], limits: Limits) -> Steady {
         range_percent: Some(range),
         slope_percent: Some(slope),
     }
+}
+
+/// Standard deviation in percent of the mean.
+fn spread_percent(values: &[f64]) -> f64 {
+    let middle = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
+    (squares / count(values.len())).sqrt() / middle * 100.0
+}
+
+/// Whether range and slope of windows are those of a steady rate.
+fn is_within((_, range, slope): (f64, f64, f64), limits: Limits) -> bool {
+    range <= limits.range_percent && slope.abs() <= limits.slope_percent
 }
 
 /// How a steady rest was reached. A beginning that is no further away than windows may be is none.
