@@ -21,9 +21,10 @@ const TOLD: &str = "cat /proc/sys/vm/swappiness; for n in 0 1 2 3; do \
 const KEPT: &str = "10 mq-deadline 64 mq-deadline 64 mq-deadline 64 mq-deadline 64 RX: 512";
 /// Every file that a person would find, with mode and content or target; systemd's own notes and
 /// our journal are left out.
-const FILES: &str = "find /etc /usr /var /root -xdev \
-    \\( -path /var/lib/systemd -o -path /var/log -o -path /var/cache -o -path /var/tmp \\) -prune \
-    -o -type f -printf '%m %s %p\\n' -o -type l -printf '%p -> %l\\n' -o -printf '%m %p\\n' | sort; \
+const FILES: &str = "\
+    seen() { find /etc /usr /var /root -xdev \\( -path /var/lib/systemd -o -path /var/log \
+    -o -path /var/cache -o -path /var/tmp -o -path /var/lib/nearside \\) -prune -o \"$@\" -print0; }; \
+    { seen -type d | xargs -0 stat -c '%a %n'; seen ! -type d | xargs -0 stat -c '%a %s %N'; } | sort; \
     find /etc -xdev -type f -exec cksum {} + | sort; \
     find /var/lib/nearside -mindepth 1 ! -name 'journal*' ! -name lost+found";
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -143,20 +144,20 @@ fn watched(guest: &mut Guest) -> Result<(), Failed> {
     until(guest, "the end of drift is not told", |guest| Ok(state(guest)? == "success 0"))
 }
 
-/// `--confirm-within` is a timer of systemd's, which takes back when all of ours is killed, and
-/// does nothing once it is confirmed.
+/// `--confirm-within` is a service, which takes back also where all of ours is killed, and ends
+/// once it is confirmed.
 fn taken_back(guest: &mut Guest) -> Result<(), Failed> {
     const CHANGE: &str = "nearside apply --set mtu=1400@eth0 --confirm-within 40s";
     const MTU: &str = "cat /sys/class/net/eth0/mtu";
     let task = guest.begin(&format!("{CHANGE}; sleep 1000")).map_err(failed)?;
     until(guest, "it is not applied", |guest| Ok(said(guest, MTU)? == "1400\n"))?;
-    let timers = said(guest, "systemctl --no-legend --plain list-timers 'nearside-take-back-*'")?;
-    ensure(timers.lines().count() == 1, || format!("timers: {timers}"))?;
+    let of_ours = "systemctl --no-legend --plain --all list-units 'nearside-take-back-*'";
+    let units = said(guest, of_ours)?;
+    ensure(units.lines().count() == 1, || format!("units: {units}"))?;
     guest.kill(&task).map_err(failed)?;
     said(guest, "pkill -KILL -x nearside; true")?;
-    ensure(said(guest, MTU)? == "1400\n", || "it was not the timer that took it back".to_owned())?;
+    ensure(said(guest, MTU)? == "1400\n", || "it was taken back at once".to_owned())?;
     until(guest, "nobody takes it back", |guest| Ok(said(guest, MTU)? == "1500\n"))?;
-    let of_ours = "systemctl --no-legend --plain --all list-units 'nearside-take-back-*'";
     until(guest, "a unit is left", |guest| Ok(said(guest, of_ours)?.is_empty()))?;
 
     ours(guest, CHANGE.trim_start_matches("nearside "), &[0])?;

@@ -149,6 +149,8 @@ fn orders_to_end(paths: &[&str]) -> Vec<Vec<&'static str>> {
         orders.push(vec!["disable", "--quiet", "--now", TIMER]);
     }
     if paths.contains(&VERIFY_UNIT) {
+        // One that looks just now would fail afterwards.
+        orders.push(vec!["stop", VERIFY]);
         orders.push(vec!["reset-failed", VERIFY]);
     }
     if paths.contains(&UNIT) {
@@ -327,6 +329,9 @@ mod tests {
     fn a_timer_ends_before_its_file_goes() {
         let ends = orders_to_end(&[UNIT, TIMER_UNIT, VERIFY_UNIT]);
         assert_eq!(ends.first(), Some(&vec!["disable", "--quiet", "--now", TIMER]));
+        let place = |words: &[&str]| ends.iter().position(|order| order == words);
+        let stop = place(&["stop", VERIFY]);
+        assert!(stop.is_some() && stop < place(&["reset-failed", VERIFY]), "{ends:?}");
         assert_eq!(orders_to_end(&[RULES, MACHINE]), Vec::<Vec<&str>>::new());
     }
 }
