@@ -126,16 +126,23 @@ fn replace(path: &Path, bytes: Option<&[u8]>) -> std::io::Result<()> {
         return File::open(folder)?.sync_all();
     };
     let fresh = fresh(&path);
+    fill(&fresh, &path, bytes).and_then(|()| fs::rename(&fresh, &path)).inspect_err(|_| {
+        // Half of a file helps nobody; the failure is what is told.
+        let _ = fs::remove_file(&fresh);
+    })?;
+    File::open(folder)?.sync_all()
+}
+
+/// Writes a file with the mode and the owner of another, down to the disk.
+fn fill(fresh: &Path, old: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file =
-        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(&fresh)?;
-    if let Ok(old) = fs::metadata(&path) {
+        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(fresh)?;
+    if let Ok(old) = fs::metadata(old) {
         file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o7777))?;
         fchown(&file, Some(old.uid()), Some(old.gid()))?;
     }
     file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&fresh, &path)?;
-    File::open(folder)?.sync_all()
+    file.sync_all()
 }
 
 fn fresh(path: &Path) -> PathBuf {
