@@ -226,6 +226,10 @@ fn check_value(entry: &Setting, value: &str) -> Result<(), Refusal> {
         Some(WritePlace::ReceiveSteering) if !matches!(value, "off" | "near") => {
             return refused("values: off, near".to_owned());
         }
+        // The other values say what is there, and are nothing to ask for.
+        Some(WritePlace::Service) if !matches!(value, "running" | "stopped") => {
+            return refused("values: running, stopped".to_owned());
+        }
         Some(WritePlace::FlowSteering) if !matches!(value, "on" | "off") => {
             return refused("values: on, off".to_owned());
         }

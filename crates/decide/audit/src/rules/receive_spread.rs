@@ -71,7 +71,7 @@ fn judge(nic: &Nic) -> Option<Draft> {
         Shape::Even => return None,
         Shape::Partial(idle) => (
             format!(
-                "{{devices}}: {idle} of {} get no packets by RSS",
+                "{{devices}}: RSS gives no packets to {idle} of {}",
                 words::count(count, "receive queue")
             ),
             format!(
@@ -98,6 +98,10 @@ fn judge(nic: &Nic) -> Option<Draft> {
     let draft = Draft::new(ID, severity, title)
         .about(&nic.name)
         .values(shares(spread), "even")
+        .weighed(match severity {
+            Severity::Medium => "half of the cores that could serve, or fewer, take most packets",
+            _ => "most of the cores that could serve take packets",
+        })
         .because(because)
         .evidence(lines::ethtool("-x", &nic.name));
     Some(if is_steered(nic) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Interrupts of storage controllers: managed vectors are right as they are; the others, an NVMe
-//! controller's admin queue among them, belong on the controller's node.
+//! Interrupts of storage controllers: managed vectors are right as they are; the others that carry
+//! requests belong on the controller's node. What carries none, an NVMe controller's admin queue for
+//! one, fires seldom and is worth no change.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use super::pool::{Pool, Pools};
 use super::ports::managed_by_kernel;
 use super::vector::{Vector, Vectors, by_queue};
 use super::wish::Where;
-use super::{Asked, DRIVE, Move, Taken, by_goal, has_far_nodes, named, reach};
+use super::{Asked, DRIVE, Move, Taken, by_goal, doubt, has_far_nodes, named, reach};
 use crate::device;
 use crate::draft::{Draft, Work};
 
@@ -88,7 +89,7 @@ fn near(
     let whole = pool.cpus.to_string();
     let others = controller.vectors.iter().filter(|one| one.is_movable());
     for vector in others.filter(|one| !(is_spread && one.is_io)) {
-        if is_far(vector) {
+        if vector.is_io && is_far(vector) {
             put(work, controller, vector, whole.clone(), Asked::ByGoal, taken, draft);
         } else {
             draft.equal(DRIVE, 1);
@@ -120,7 +121,10 @@ fn put(
     taken.placed.extend(vector.irq.map(|irq| irq.number));
     let because = match asked {
         Asked::ByName => "asked for by name".to_owned(),
-        Asked::ByGoal => format!("the controller hangs on node {}", controller.node),
+        Asked::ByGoal => {
+            let doubt = doubt(work, DRIVE, &controller.device.name);
+            format!("the controller hangs on node {}{doubt}", controller.node)
+        }
     };
     let device = controller.device.clone();
     draft.change(Move { setting: DRIVE, device, vector, to, because }.drafted(work, asked));

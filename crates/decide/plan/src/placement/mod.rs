@@ -163,6 +163,18 @@ fn found<'a>(work: &Work<'a>, setting: &str, device: &str) -> Option<&'a setting
     })
 }
 
+/// What is said of a device that the audit has nothing against: its interrupts may be taken far away,
+/// and it is slow, or they happen to be taken near now.
+fn doubt(work: &Work<'_>, setting: &str, device: &str) -> &'static str {
+    let mut findings = work.audit.findings.iter();
+    let is_found = findings
+        .any(|finding| finding.id == setting && audit::is_about(finding, work.machine(), device));
+    if is_found { "" } else { NOT_FOUND }
+}
+
+const NOT_FOUND: &str = " (no finding of the audit: they may be taken far away, and are near now or \
+                         bring too little to matter)";
+
 /// The value that a setting was named with for a device.
 fn named<'a>(work: &Work<'a>, setting: &str, device: &Device) -> Option<&'a str> {
     let is_asked = work.wants_setting(setting) && work.wants_device(Some(device));

@@ -90,6 +90,25 @@ pub(crate) fn safe(seen: &Seen, request: &Request, plan: &Plan) -> Result<(), St
     Ok(())
 }
 
+/// No interrupt of a device is moved that the audit has nothing against, unless the reason says so, or
+/// names the device on the same node that is moved, whose cores it shares.
+pub(crate) fn found(seen: &Seen, request: &Request, plan: &Plan) -> Result<(), String> {
+    let findings = seen.findings(request);
+    let is_irq = |one: &&Planned| matches!(one.place, Place::Interrupt { .. });
+    for planned in plan.changes.iter().filter(is_irq) {
+        let Some(device) = &planned.device else { continue };
+        let of_kind = || findings.iter().filter(|finding| finding.id == planned.setting);
+        let is_found = of_kind().any(|one| audit::is_about(one, &seen.machine, &device.name));
+        let is_told = ["no finding of the audit", "shares the cores"]
+            .iter()
+            .any(|reason| planned.because.contains(reason));
+        if !is_found && !is_told && !is_reset(plan, planned) {
+            return Err(format!("the audit has nothing against it: {planned:#?}"));
+        }
+    }
+    Ok(())
+}
+
 /// Whether a change of channels comes before it on its device.
 fn is_reset(plan: &Plan, planned: &Planned) -> bool {
     plan.changes.iter().any(|one| {
