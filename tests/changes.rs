@@ -186,6 +186,8 @@ const WALKS: [Walk; 14] = [
             "Z  1 value   nearside apply --journal $J --set somaxconn=5000",
             "\"schema\": \"transactions/1\"",
             "\"values\": 2",
+            "  by ",
+            "\"user\": 0",
         ],
         never: &[],
     },

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use journal::{Begin, Guard, Intent, Journal, Raw, Record, Wait};
+use journal::{Begin, Guard, Intent, Journal, Raw, Wait};
 use setting::{Form, Place};
 use support::{Failed, Need, Trial, failed, trial};
 
@@ -109,10 +109,10 @@ fn begun(path: &Path, guard: Option<Guard>) -> Result<(), Failed> {
         at: text("2026-01-01T00:00:00Z"),
         version: text("0.1.0"),
         why: text("a test"),
+        owner: None,
         network: None,
         guard,
     };
-    let transaction = journal.begin(begin).map_err(failed)?;
     let path = text("/proc/sys/net/core/somaxconn");
     let intent = Intent {
         setting: text("somaxconn"),
@@ -125,11 +125,7 @@ fn begun(path: &Path, guard: Option<Guard>) -> Result<(), Failed> {
         to: text("200"),
         witnesses: Vec::new(),
     };
-    let intent = Record::Intend { transaction, index: 0, intent: Box::new(intent) };
-    for record in [intent, Record::Ready { transaction }] {
-        journal.append(record).map_err(failed)?;
-    }
-    Ok(())
+    journal.intend(begin, &[intent]).map(drop).map_err(failed)
 }
 
 /// A guard whose apply never began a transaction takes back no other one.

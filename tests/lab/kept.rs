@@ -41,6 +41,7 @@ pub(crate) fn over_boots(kernel: Kernel) -> Result<(), Failed> {
     guest.reboot().map_err(failed)?;
     stands(&mut guest, "after a reboot")?;
     returns(&mut guest)?;
+    returns_meanwhile(&mut guest)?;
     watched(&mut guest)?;
     taken_back(&mut guest)?;
 
@@ -88,7 +89,8 @@ fn a_script_does_the_same(guest: &mut Guest) -> Result<(), Failed> {
     ours(guest, &format!("persist {WISH}"), &[0])?;
     let by_us = said(guest, OURS)?;
     ensure(by_us == by_script, || format!("persist:\n{by_us}\nits script:\n{by_script}"))?;
-    let units = "cd /etc/systemd/system && systemd-analyze verify --man=no nearside*.service nearside*.timer";
+    let units = "cd /etc/systemd/system && systemd-analyze verify --man=no nearside*.service \
+        nearside*.path nearside*.timer";
     said(guest, units).map(drop)
 }
 
@@ -107,18 +109,59 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A drive that is removed and found again, with another number maybe, is set again by the rule.
+/// A drive is removed, and found again with another number maybe.
+const RETURN: &str = "f=$(readlink -f /sys/block/nvme1n1/device/device); echo 1 > $f/remove; \
+    while [ -e /sys/block/nvme1n1 ]; do sleep 0.1; done; echo 1 > /sys/bus/pci/rescan; \
+    until [ -e /sys/block/nvme1n1 ]; do sleep 0.1; done";
+
+/// A drive that comes back is set again by the rule.
 fn returns(guest: &mut Guest) -> Result<(), Failed> {
-    said(
-        guest,
-        "f=$(readlink -f /sys/block/nvme1n1/device/device); echo 1 > $f/remove; \
-        while [ -e /sys/block/nvme1n1 ]; do sleep 0.1; done; echo 1 > /sys/bus/pci/rescan; \
-        until [ -e /sys/block/nvme1n1 ]; do sleep 0.1; done",
-    )?;
+    said(guest, RETURN)?;
+    is_set_again(guest)?;
+    ours(guest, "verify", &[0]).map(drop)
+}
+
+fn is_set_again(guest: &mut Guest) -> Result<(), Failed> {
     until(guest, "the drive that returned is not set again", |guest| {
         Ok(words(&said(guest, &format!("{TOLD} || true"))?) == KEPT)
-    })?;
-    ours(guest, "verify", &[0]).map(drop)
+    })
+}
+
+/// A drive that comes back while the unit still runs is set by the run after it; and however many
+/// come in a row, systemd goes on starting the unit.
+fn returns_meanwhile(guest: &mut Guest) -> Result<(), Failed> {
+    const STATE: &str = "systemctl show --value -p SubState nearside.service";
+    idle(guest)?;
+    said(
+        guest,
+        "d=/run/systemd/system/nearside.service.d; mkdir -p $d; \
+        printf '[Service]\\nExecStartPost=/bin/sleep 20\\n' > $d/slow.conf; \
+        systemctl daemon-reload; systemctl start --no-block nearside.service",
+    )?;
+    until(guest, "it has not begun", |guest| Ok(said(guest, STATE)? == "start-post\n"))?;
+    said(guest, RETURN)?;
+    let state = said(guest, STATE)?;
+    ensure(state == "start-post\n", || format!("the run ended before the drive came: {state}"))?;
+    said(guest, "rm -r /run/systemd/system/nearside.service.d; systemctl daemon-reload")?;
+    is_set_again(guest)?;
+    idle(guest)?;
+    said(
+        guest,
+        "for n in $(seq 20); do udevadm trigger --action=add /sys/block/nvme0n1; \
+        udevadm settle; while [ -e /run/nearside-device-came ]; do sleep 0.1; done; done",
+    )?;
+    said(guest, RETURN)?;
+    is_set_again(guest)?;
+    idle(guest)?;
+    let result = said(guest, "systemctl show --value -p Result nearside.service nearside.path")?;
+    ensure(words(&result) == "success success", || format!("after many: {result}"))
+}
+
+/// Nothing is left to be done for devices that came.
+fn idle(guest: &mut Guest) -> Result<(), Failed> {
+    const BUSY: &str = "udevadm settle; [ ! -e /run/nearside-device-came ] && \
+        systemctl show --value -p ActiveState nearside.service || echo mark";
+    until(guest, "the unit does not come to an end", |guest| Ok(said(guest, BUSY)? == "inactive\n"))
 }
 
 /// Drift makes the unit of the timer fail, with the value in the log; its end makes it well again.

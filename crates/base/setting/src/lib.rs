@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod evidence;
+mod feature;
 mod finding;
 mod guard;
 mod interrupts;
@@ -23,6 +24,7 @@ mod setting;
 mod vocabulary;
 
 pub use evidence::{Evidence, Part, Span};
+pub use feature::feature_name;
 pub use finding::{Change, Confidence, Finding, FindingEffect, Severity};
 pub use guard::{is_guard, keeps_safe};
 pub use interrupts::{

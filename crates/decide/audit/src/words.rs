@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Small pieces of text that rules share: lists of names, counts, cut lines.
 
-use std::cmp::Ordering;
-
 use machine::Why;
 use units::CpuSet;
+pub(crate) use units::{count, natural};
 
 /// Up to three names in full, else the first two and how many more there are.
 pub(crate) fn names(names: &[String]) -> String {
@@ -15,11 +14,6 @@ pub(crate) fn names(names: &[String]) -> String {
         [one, two, three] => format!("{one}, {two} and {three}"),
         [one, two, rest @ ..] => format!("{one}, {two} and {} more", rest.len()),
     }
-}
-
-/// `1 drive`, `24 drives`.
-pub(crate) fn count(number: usize, word: &str) -> String {
-    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }
 
 /// `1 queue is`, `8 queues are`.
@@ -105,40 +99,6 @@ pub(crate) fn unknown(why: &Why) -> String {
     format!("unknown ({why})")
 }
 
-/// Names in the order that a person counts: `nvme2n1` before `nvme10n1`.
-pub(crate) fn natural(a: &str, b: &str) -> Ordering {
-    let (mut a, mut b) = (a, b);
-    loop {
-        let (left, right) = (chunk(a), chunk(b));
-        if left.is_empty() || right.is_empty() {
-            return a.len().cmp(&b.len());
-        }
-        let order = compare(left, right);
-        if order != Ordering::Equal {
-            return order;
-        }
-        a = a.get(left.len()..).unwrap_or_default();
-        b = b.get(right.len()..).unwrap_or_default();
-    }
-}
-
-/// The leading digits, or the leading text up to the next digit.
-fn chunk(text: &str) -> &str {
-    let digits = text.starts_with(|letter: char| letter.is_ascii_digit());
-    let end = text.find(|letter: char| letter.is_ascii_digit() != digits).unwrap_or(text.len());
-    text.get(..end).unwrap_or_default()
-}
-
-/// Digits by value (zeros in front do not count, then the shorter first), text by letters.
-fn compare(a: &str, b: &str) -> Ordering {
-    let is_number = |text: &str| text.starts_with(|letter: char| letter.is_ascii_digit());
-    if !is_number(a) || !is_number(b) {
-        return a.cmp(b);
-    }
-    let (short_a, short_b) = (a.trim_start_matches('0'), b.trim_start_matches('0'));
-    short_a.len().cmp(&short_b.len()).then(short_a.cmp(short_b)).then(a.len().cmp(&b.len()))
-}
-
 #[cfg(test)]
 mod tests {
     use units::Cpu;
@@ -180,13 +140,6 @@ mod tests {
         }
         assert_eq!(reason("it may sleep. so", &[]), "It may sleep. so.");
         assert_eq!(reason("It may sleep.", &[]), "It may sleep.");
-    }
-
-    #[test]
-    fn names_sort_as_people_count() {
-        let mut list = ["nvme10n1", "nvme2n1", "eth0", "nvme2"];
-        list.sort_by(|a, b| natural(a, b));
-        assert_eq!(list, ["eth0", "nvme2", "nvme2n1", "nvme10n1"]);
     }
 
     #[test]

@@ -2,16 +2,7 @@
 //! What ethtool would say of a NIC now, in the words of a change, and what the NIC allows.
 
 use machine::{Channels, Coalescing, Fact, Feature, Nic, Rings, Why};
-use setting::Ethtool;
-
-/// The kernel's names of the features that ethtool's short words stand for
-/// (ethtool.c, `off_flag_def`; net/ethtool/common.c).
-const FEATURES: &[(&str, &str)] = &[
-    ("gro", "rx-gro"),
-    ("lro", "rx-lro"),
-    ("tso", "tx-tcp-segmentation"),
-    ("ntuple", "rx-ntuple-filter"),
-];
+use setting::{Ethtool, feature_name};
 
 /// The values that a NIC has now for the words of `wanted`: `rx=512` for `rx=4096`.
 pub(crate) fn now(nic: &Nic, what: &Ethtool, wanted: &str) -> Fact<String> {
@@ -113,7 +104,7 @@ fn coalescing(now: &Coalescing, key: &str) -> Fact<String> {
 }
 
 fn feature<'a>(nic: &'a Nic, key: &str) -> Fact<&'a Feature> {
-    let name = FEATURES.iter().find(|(short, _)| *short == key).map_or(key, |(_, name)| *name);
+    let name = feature_name(key);
     let features = nic.features.as_ref().map_err(Clone::clone)?;
     features.iter().find(|feature| feature.name == name).ok_or(Why::NotSupported)
 }

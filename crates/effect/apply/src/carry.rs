@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use journal::{Begin, End, Entry, Intent, Journal, JournalError, Raw, Record, Witness};
-use machine::Why;
+use machine::{Fact, Why};
 use root::text;
 use rustix::io::Errno;
 use setting::{Form, Outcome, Plan, Undone, canonical};
@@ -12,6 +12,7 @@ use units::{Cpu, CpuSet};
 
 use crate::come::Come;
 use crate::lookup::{Absent, Lookup};
+use crate::owner::owner;
 use crate::prepare::{Prepared, missing, prepare, unread};
 use crate::spot::Spot;
 use crate::undo::{self, Force, Taken};
@@ -54,7 +55,7 @@ pub fn apply(
             is_interrupted: false,
         });
     }
-    let id = intend(journal, &intents, boot, network(kernel), options)?;
+    let id = intend(kernel, journal, &intents, boot, options)?;
     let mut told = Vec::new();
     let whole = Whole { transaction: id, intents: &intents, come: &come, options };
     let carried = carry(&lookup, journal, &whole, &mut told);
@@ -95,10 +96,10 @@ pub(crate) fn network(kernel: &dyn Kernel) -> Option<String> {
 }
 
 fn intend(
+    kernel: &dyn Kernel,
     journal: &mut Journal,
     intents: &[Intent],
     boot: String,
-    network: Option<String>,
     options: &Options,
 ) -> Result<u64, JournalError> {
     let begin = Begin {
@@ -107,17 +108,11 @@ fn intend(
         at: options.at.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         why: options.why.clone(),
-        network,
+        owner: owner(kernel),
+        network: network(kernel),
         guard: options.guard.clone(),
     };
-    let transaction = journal.begin(begin)?;
-    for (index, intent) in intents.iter().enumerate() {
-        let intent = Box::new(intent.clone());
-        journal.append(Record::Intend { transaction, index, intent })?;
-    }
-    journal.append(Record::Ready { transaction })?;
-    journal.sync()?;
-    Ok(transaction)
+    journal.intend(begin, intents)
 }
 
 /// A transaction to be carried out.
@@ -247,7 +242,8 @@ fn change(lookup: &Lookup<'_>, intent: &Intent, come: &Come, opened: &BTreeSet<&
         Err(absent) => return Came::none(missing(absent), intent.path.clone(), None),
     };
     let path = spot.path();
-    let now = match spot.read(kernel) {
+    let (now, is_managed) = found(kernel, &spot);
+    let now = match now {
         Ok(now) => now,
         Err(why) => return Came::none(unread(&spot, &why), path, None),
     };
@@ -255,7 +251,7 @@ fn change(lookup: &Lookup<'_>, intent: &Intent, come: &Come, opened: &BTreeSet<&
     if spot.is(intent.form, &to, &now) || come.is_all(own, &spot, intent.form, &to, &now) {
         return Came::none(Outcome::Equal, path, Some(now));
     }
-    if is_managed(kernel, &spot) {
+    if is_managed {
         return Came::none(Outcome::Managed, path, Some(now));
     }
     let Some(bytes) = spot.spell(intent.form, &to, &now) else {
@@ -299,9 +295,12 @@ fn went_with_channels(intent: &Intent, opened: &BTreeSet<&str>) -> bool {
     opened.contains(device) && witness::is_of_queue(&intent.place) && intent.before != Raw::Absent
 }
 
-/// An interrupt whose file has no write bit is placed by the kernel (Linux 6.12 and newer).
-fn is_managed(kernel: &dyn Kernel, spot: &Spot) -> bool {
-    matches!(spot, Spot::Interrupt(path) if kernel.mode(path).is_ok_and(|mode| mode & 0o222 == 0))
+/// What is there before a write, and whether it is an interrupt that the kernel places: its file has
+/// no write bit then (Linux 6.12 and newer).
+fn found(kernel: &dyn Kernel, spot: &Spot) -> (Fact<Raw>, bool) {
+    let Spot::Interrupt(path) = spot else { return (spot.read(kernel), false) };
+    let (bytes, mode) = kernel.read_with_mode(path);
+    (bytes.map(Raw::new), mode.is_ok_and(|mode| mode & 0o222 == 0))
 }
 
 /// Writes; where the CPU of an interrupt has no vector left, tries the other CPUs of its node.

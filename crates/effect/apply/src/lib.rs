@@ -7,7 +7,8 @@
 //! ```
 //!
 //! [`apply`] carries a plan out, [`verify`] compares, [`revert`] takes back. All three take a
-//! [`Kernel`]: the live machine, or [`simulated::Simulated`] for tests. A replayed machine is none.
+//! [`Kernel`]: the live machine, or `simulated::Simulated` for tests, which the program is built
+//! without (feature `simulated`). A replayed machine is none.
 //!
 //! Changes name devices by what cannot move and places by what they mean; both are looked up at
 //! each write. Nothing is believed before it is read back, and nothing is taken back that somebody
@@ -28,11 +29,14 @@ mod hold;
 mod kernel;
 mod live;
 mod lookup;
+mod owner;
 mod pairs;
 mod prepare;
 mod receipts;
+#[cfg(any(test, feature = "simulated"))]
 pub mod simulated;
 mod spot;
+mod steering;
 mod undo;
 mod verify;
 mod waiting;

@@ -7,29 +7,14 @@
 use std::collections::BTreeMap;
 
 use machine::Feature;
+use setting::feature_name;
 
 /// Names and values.
 pub(crate) type Pairs = BTreeMap<String, String>;
 
-/// Short words of `ethtool -K` and the kernel's names (net/ethtool/common.c, `netdev_features_strings`).
-const FEATURES: [(&str, &str); 8] = [
-    ("gro", "rx-gro"),
-    ("gso", "tx-generic-segmentation"),
-    ("lro", "rx-lro"),
-    ("ntuple", "rx-ntuple-filter"),
-    ("rx", "rx-checksum"),
-    ("rxhash", "rx-hashing"),
-    ("sg", "tx-scatter-gather"),
-    ("tso", "tx-tcp-segmentation"),
-];
-
 /// Reads pairs of features, by the kernel's names.
 pub(crate) fn parse_features(text: &str) -> Pairs {
-    parse(text).into_iter().map(|(name, value)| (long(&name).to_owned(), value)).collect()
-}
-
-fn long(name: &str) -> &str {
-    FEATURES.iter().find(|(short, _)| *short == name).map_or(name, |(_, long)| long)
+    parse(text).into_iter().map(|(name, value)| (feature_name(&name).to_owned(), value)).collect()
 }
 
 /// Of `all` the pairs that `wanted` is about, by its names: what a person compares. All of them
@@ -37,7 +22,7 @@ fn long(name: &str) -> &str {
 pub(crate) fn about(all: &str, wanted: &str) -> String {
     let known = parse(all);
     let pair = |name: String| {
-        let value = known.get(&name).or_else(|| known.get(long(&name)))?.clone();
+        let value = known.get(&name).or_else(|| known.get(feature_name(&name)))?.clone();
         Some((name, value))
     };
     let pairs: Pairs = parse(wanted).into_keys().filter_map(pair).collect();

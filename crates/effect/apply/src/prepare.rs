@@ -11,7 +11,7 @@ use setting::{Ethtool, Form, Outcome, Place, Plan, Planned};
 use crate::come::Come;
 use crate::lookup::{Absent, Found, Lookup, key};
 use crate::spot::Spot;
-use crate::{Receipt, classify, pairs, witness};
+use crate::{Receipt, classify, pairs, steering, witness};
 
 /// What a plan comes to on this machine.
 pub(crate) struct Prepared {
@@ -146,9 +146,14 @@ fn one(
         prepared.settled.push(receipt(Outcome::Equal, &before));
         return;
     }
-    if found.spot.spell(planned.form, &to, &before).is_none() {
+    let Some(bytes) = found.spot.spell(planned.form, &to, &before) else {
         let outcome = classify::refused(&found.spot, Errno::INVAL);
         prepared.settled.push(receipt(outcome, &before));
+        return;
+    };
+    if let Some(loss) = steering::loss(lookup.kernel, &found.spot, &bytes) {
+        let outcome = classify::refused(&found.spot, Errno::BUSY);
+        prepared.settled.push(Receipt { note: Some(loss), ..receipt(outcome, &before) });
         return;
     }
     let witnesses = match witness::of(lookup, planned.device.as_ref(), &found.place) {

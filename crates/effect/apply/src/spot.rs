@@ -10,7 +10,7 @@ use units::CpuSet;
 
 use crate::express::Control;
 use crate::kernel::ServiceOrder;
-use crate::{Kernel, banned, hold, pairs};
+use crate::{Kernel, banned, hold, pairs, steering};
 
 /// Spellings of a switch: on, off.
 const SWITCHES: [(&str, &str); 7] = [
@@ -130,6 +130,8 @@ impl Spot {
                 kernel.write(path, bytes.bytes().ok_or(Errno::NOENT)?)
             }
             Self::ReadRequest(path) => write_read_request(kernel, path, bytes.trimmed()),
+            // What somebody else set is not taken along, be it by taking back.
+            Self::Ethtool(..) if steering::loss(kernel, self, bytes).is_some() => Err(Errno::BUSY),
             Self::Ethtool(nic, what) => kernel.set_ethtool(nic, what, bytes.trimmed()),
             Self::Service(unit) => kernel.set_service(unit, order(bytes.trimmed())?),
             Self::IdleLatency => match bytes.trimmed() {

@@ -117,7 +117,7 @@ fn beside(path: &str) -> Vec<(Place, Form)> {
 fn queues(lookup: &Lookup<'_>, nic: &Device, found: &mut Vec<Witness>) {
     let vectors = lookup.function(nic).map(|function| lookup.vectors(function));
     let mut ordinals = std::collections::BTreeMap::new();
-    for vector in vectors.unwrap_or_default() {
+    for vector in vectors.iter().flat_map(|vectors| vectors.iter()) {
         let ordinal = ordinals.entry(vector.queue).or_insert(0);
         let place = Place::Interrupt { queue: vector.queue, ordinal: *ordinal };
         *ordinal += 1;

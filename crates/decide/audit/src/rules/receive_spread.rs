@@ -115,7 +115,8 @@ fn judge(nic: &Nic) -> Option<Draft> {
 /// Whether rules may bring flows to queues of their own.
 fn is_steered(nic: &Nic) -> bool {
     let features = nic.features.as_deref().unwrap_or_default();
-    features.iter().any(|feature| feature.name == "rx-ntuple-filter" && feature.active)
+    let filter = setting::feature_name("ntuple");
+    features.iter().any(|feature| feature.name == filter && feature.active)
 }
 
 /// `queue 0: 96, queue 1: 32`, the first few.

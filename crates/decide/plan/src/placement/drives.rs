@@ -6,14 +6,17 @@
 use std::collections::BTreeSet;
 
 use machine::{Drive, DriveKind};
-use setting::{Device, Left, LeftWhy, Owner, Reboot};
-use units::{Cpu, CpuSet, NodeId, PciAddress};
+use setting::Device;
+use units::{NodeId, PciAddress};
 
 use super::pool::{Pool, Pools};
 use super::ports::managed_by_kernel;
 use super::vector::{Vector, Vectors, by_queue};
 use super::wish::Where;
-use super::{Asked, DRIVE, Move, Taken, by_goal, doubt, has_far_nodes, named, reach};
+use super::{
+    Asked, DRIVE, Move, Taken, by_goal, demand_online, doubt, has_far_nodes, impossible, named,
+    reach,
+};
 use crate::device;
 use crate::draft::{Draft, Work};
 
@@ -40,7 +43,7 @@ pub(super) fn place(
                     draft.leave(managed_by_kernel(DRIVE, &controller.device.name, value));
                 }
                 if let Err(because) = by_name(work, &controller, value, pools, taken, draft) {
-                    draft.leave(left(&controller, value, because));
+                    draft.leave(impossible(DRIVE, &controller.device.name, value, &because));
                 }
             }
             None if by_goal(work, DRIVE, &controller.device) => {
@@ -142,7 +145,10 @@ fn by_name(
         controller.vectors.iter().filter(|one| one.is_movable()).collect();
     let none = || "that node has no CPU that may take interrupts".to_owned();
     let cpus: Vec<String> = match value.parse::<Where>()? {
-        Where::Cpus(cpus) => in_order(work, &cpus)?,
+        Where::Cpus(cpus) => {
+            demand_online(work, &cpus)?;
+            cpus.iter().map(ToString::to_string).collect()
+        }
         Where::Near | Where::Whole(None) => {
             vec![pools.near(controller.node).ok_or_else(none)?.cpus.to_string()]
         }
@@ -154,25 +160,4 @@ fn by_name(
         put(work, controller, vector, to.clone(), Asked::ByName, taken, draft);
     }
     Ok(())
-}
-
-fn in_order(work: &Work<'_>, cpus: &[Cpu]) -> Result<Vec<String>, String> {
-    let online: &CpuSet = &work.machine().cpus.online;
-    match cpus.iter().find(|cpu| !online.contains(**cpu)) {
-        Some(cpu) => Err(format!("CPU {cpu} is not online")),
-        None => Ok(cpus.iter().map(ToString::to_string).collect()),
-    }
-}
-
-fn left(controller: &Controller<'_>, value: &str, because: String) -> Left {
-    Left {
-        setting: DRIVE.to_owned(),
-        devices: vec![controller.device.name.clone()],
-        wanted: value.to_owned(),
-        owner: Owner::Os,
-        reboot: Reboot::None,
-        why: LeftWhy::Prerequisite,
-        because,
-        by_hand: Vec::new(),
-    }
 }

@@ -24,7 +24,7 @@ mod wish;
 
 use machine::Fact;
 use setting::{Device, Form, Left, Place, Planned};
-use units::CpuSet;
+use units::{Cpu, CpuSet};
 
 use crate::draft::{Draft, Drafted, Work};
 use crate::request::Named;
@@ -198,4 +198,20 @@ fn missing_on(setting: &str, device: &str, value: &str, because: &str) -> Left {
 /// Whether the goal may change a setting of a device.
 fn by_goal(work: &Work<'_>, setting: &str, device: &Device) -> bool {
     work.request.goal.is_some() && work.wants_setting(setting) && work.wants_device(Some(device))
+}
+
+/// A place of interrupts that was asked for by name and cannot be.
+fn impossible(setting: &str, device: &str, value: &str, because: &str) -> Left {
+    let text = str::to_owned;
+    missing(
+        &Named { setting: text(setting), value: text(value), device: Some(text(device)) },
+        because,
+    )
+}
+
+/// CPUs that were named can take interrupts only while they are online.
+fn demand_online(work: &Work<'_>, cpus: &[Cpu]) -> Result<(), String> {
+    let online = &work.machine().cpus.online;
+    let offline = cpus.iter().find(|cpu| !online.contains(**cpu));
+    offline.map_or(Ok(()), |cpu| Err(format!("CPU {cpu} is not online")))
 }

@@ -11,7 +11,8 @@ use super::pool::Pools;
 use super::vector::{Vector, Vectors, by_queue, with_channels};
 use super::wish::Where;
 use super::{
-    Asked, Move, NIC, Taken, by_goal, doubt, found, has_far_nodes, named, reach, steering,
+    Asked, Move, NIC, Taken, by_goal, demand_online, doubt, found, has_far_nodes, impossible,
+    named, reach, steering,
 };
 use crate::draft::{Draft, Work};
 use crate::{device, words};
@@ -371,16 +372,7 @@ fn by_name(
             }
             keep_from_balance(port, taken);
         }
-        Err(because) => draft.leave(Left {
-            setting: NIC.to_owned(),
-            devices: vec![port.nic.name.clone()],
-            wanted: value.to_owned(),
-            owner: Owner::Os,
-            reboot: Reboot::None,
-            why: LeftWhy::Prerequisite,
-            because,
-            by_hand: Vec::new(),
-        }),
+        Err(because) => draft.leave(impossible(NIC, &port.nic.name, value, &because)),
     }
 }
 
@@ -416,10 +408,7 @@ fn chosen(
             Ok(Chosen::All(pool.ok_or_else(|| none(node.unwrap_or(port.node)))?.cpus.clone()))
         }
         Where::Cpus(cpus) => {
-            let online = &work.machine().cpus.online;
-            if let Some(cpu) = cpus.iter().find(|cpu| !online.contains(**cpu)) {
-                return Err(format!("CPU {cpu} is not online"));
-            }
+            demand_online(work, &cpus)?;
             Ok(Chosen::Each(cpus.iter().copied().cycle().take(port.queues.len()).collect()))
         }
     }

@@ -99,6 +99,10 @@ impl Kernel for LiveRoot {
         }
     }
 
+    fn flow_rules(&self, nic: &str) -> Fact<u32> {
+        self.flow_rules(nic)
+    }
+
     fn service(&self, unit: &str) -> Fact<bool> {
         systemd::is_active(unit)
     }

@@ -6,6 +6,7 @@ mod noting;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use linux::Vector;
 use machine::Why;
@@ -87,7 +88,7 @@ pub(crate) struct Lookup<'a> {
     /// The same kernel for all that is looked for.
     pub(crate) noting: Noting<'a>,
     names: RefCell<BTreeMap<Device, Option<String>>>,
-    vectors: RefCell<BTreeMap<PciAddress, Vec<Vector>>>,
+    vectors: RefCell<BTreeMap<PciAddress, Rc<[Vector]>>>,
 }
 
 impl<'a> Lookup<'a> {
@@ -281,9 +282,9 @@ impl<'a> Lookup<'a> {
             // Which of them is which depends on all of them.
             return Err(Absent::Unread(why));
         }
-        let same = vectors.iter().filter(|vector| vector.queue == queue);
+        let mut same = vectors.iter().filter(|vector| vector.queue == queue);
         let ordinal = usize::try_from(ordinal).map_err(|_| Absent::Place)?;
-        let vector = same.into_iter().nth(ordinal).ok_or(Absent::Place)?;
+        let vector = same.nth(ordinal).ok_or(Absent::Place)?;
         Ok(format!("/proc/irq/{}/smp_affinity_list", vector.number))
     }
 
@@ -312,13 +313,14 @@ impl<'a> Lookup<'a> {
     }
 
     /// The vectors of a function.
-    pub(crate) fn vectors(&self, function: PciAddress) -> Vec<Vector> {
+    pub(crate) fn vectors(&self, function: PciAddress) -> Rc<[Vector]> {
         if let Some(known) = self.vectors.borrow().get(&function) {
-            return known.clone();
+            return Rc::clone(known);
         }
         let (vectors, silence) = self.noting.during(|| linux::vectors(&self.noting, function));
+        let vectors: Rc<[Vector]> = vectors.into();
         if silence.is_none() {
-            self.vectors.borrow_mut().insert(function, vectors.clone());
+            self.vectors.borrow_mut().insert(function, Rc::clone(&vectors));
         }
         vectors
     }

@@ -61,6 +61,25 @@ fn a_cut_anywhere_while_applying_leaves_no_byte() {
     }
 }
 
+/// Intentions are one write to the journal, which may come to the medium in part.
+#[test]
+fn a_cut_anywhere_in_the_intentions_leaves_nothing_to_do() {
+    for (name, changes) in goals(&kernel()) {
+        let medium = MemoryMedium::default();
+        run(&fresh(&Clock::default()), &Clock::default(), &medium, &changes);
+        let bytes = medium.bytes();
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        let line = |record: &str| text.find(&format!("\"record\":\"{record}\"")).unwrap();
+        let (begin, ready) = (line("begin"), line("ready"));
+        for length in (begin..ready).step_by(61) {
+            let medium = MemoryMedium::with(bytes[..length].to_vec());
+            let kernel = fresh(&Clock::default());
+            is_clean(&kernel, &medium, &format!("{name}, cut at byte {length}"));
+            assert_eq!(kernel.writes(), [""; 0], "{name}, cut at byte {length}");
+        }
+    }
+}
+
 #[test]
 fn a_cut_anywhere_while_taking_back_leaves_no_byte() {
     for (name, changes) in goals(&kernel()) {

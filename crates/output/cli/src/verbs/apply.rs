@@ -21,10 +21,8 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
     if let Some(transaction) = asked.confirm {
         return confirm(&kernel, asked, transaction);
     }
-    let made = plan::make(common, &asked.wishes)?;
-    if asked.persisted {
-        persist::check_machine(&made.machine)?;
-    }
+    let kept = asked.persisted.then(persist::kept_machine).transpose()?;
+    let made = plan::make(common, &asked.wishes, kept.as_ref())?;
     if asked.dry_run {
         terminal::answer(&made.script())?;
         return Ok(Ended::Well);
