@@ -69,7 +69,9 @@ fn volume_text(machine: &Machine, volume: &Volume) -> String {
     let size = volume.size.as_ref().map(|size| format!(" {}", words::drive_size(*size)));
     let members = names::compact(volume.members.iter().map(String::as_str));
     let far = far_note(&volume_nodes(machine, volume));
-    format!("{label}{kind}{level}{} over {members}{far}", size.unwrap_or_default())
+    // A tree may show a volume and not what it is made of.
+    let over = if members.is_empty() { members } else { format!(" over {members}") };
+    format!("{label}{kind}{level}{}{over}{far}", size.unwrap_or_default())
 }
 
 fn far_note(nodes: &BTreeSet<NodeId>) -> String {
