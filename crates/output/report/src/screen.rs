@@ -413,8 +413,7 @@ fn unseen(machine: &Machine, found: &Found<'_>, standing: Standing, columns: usi
     lines
 }
 
-/// `14 things that only root may read: run as root, 29 things that this machine lacks; audit -v names
-/// all`.
+/// `14 things for root alone: run as root; 29 not on this machine; audit -v names all`.
 fn not_seen(machine: &Machine, found: &Found<'_>, standing: Standing) -> String {
     let seen = found.seen();
     let all = || {
@@ -429,25 +428,19 @@ fn not_seen(machine: &Machine, found: &Found<'_>, standing: Standing) -> String 
     let denied = count(&|why| *why == Why::Denied);
     let unreadable = count(&|why| matches!(why, Why::Failed(_) | Why::Unparsed(_)));
     let missing = count(&findings::is_missing);
-    let mut parts = Vec::new();
-    if denied > 0 {
-        let things = text::count(denied, "thing");
-        parts.push(match standing {
-            Standing::User => format!("{things} that only root may read: run as root"),
-            Standing::Root => format!("{things} denied even to root"),
-            Standing::Replayed => format!("{things} denied when captured: capture as root"),
-        });
-    }
-    if unreadable > 0 {
-        parts.push(format!("{} unreadable", text::count(unreadable, "thing")));
-    }
-    if missing > 0 {
-        parts.push(format!("{} that this machine lacks", text::count(missing, "thing")));
-    }
-    match parts.is_empty() {
-        true => String::new(),
-        false => format!("{}; audit -v names all", parts.join(", ")),
-    }
+    let only_root = match standing {
+        Standing::User => "for root alone: run as root",
+        Standing::Root => "denied even to root",
+        Standing::Replayed => "denied when captured: capture as root",
+    };
+    let parts = [(denied, only_root), (unreadable, "unreadable"), (missing, "not on this machine")];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0).enumerate();
+    let told = |(place, (number, what)): (usize, (usize, &str))| match place {
+        0 => format!("{} {what}", text::count(number, "thing")),
+        _ => format!("{number} {what}"),
+    };
+    let told: Vec<String> = parts.map(told).collect();
+    if told.is_empty() { String::new() } else { format!("{}; audit -v names all", told.join("; ")) }
 }
 
 /// Commands to type, never cut: half a command is none. What they do stands beside them where there
