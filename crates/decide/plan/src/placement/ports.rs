@@ -179,6 +179,10 @@ fn of_node(
             steering::transmit(work, port, users, Asked::ByName, draft);
         }
         if !far || !by_goal(work, NIC, &port.device) {
+            // Asked for alone, irqbalance leaves the queues where they are.
+            if far && by_goal(work, super::BALANCE, &port.device) {
+                keep_from_balance(port, taken);
+            }
             continue;
         }
         if is_triggered {
