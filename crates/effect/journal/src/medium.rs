@@ -178,7 +178,9 @@ fn hold(lock: &File, path: &Path, wait: Wait<'_>) -> Result<(), JournalError> {
         source: errno.into(),
     };
     let mut tried = flock(lock, FlockOperation::NonBlockingLockExclusive);
-    for _ in 0..GLANCES {
+    // Whoever waits needs no second look.
+    let glances = if matches!(wait, Wait::Refuse) { GLANCES } else { 0 };
+    for _ in 0..glances {
         if tried != Err(Errno::WOULDBLOCK) {
             break;
         }
