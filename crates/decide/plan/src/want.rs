@@ -9,7 +9,7 @@ use setting::{
 };
 
 use crate::draft::{Draft, Work};
-use crate::request::{Named, is_guarded};
+use crate::request::{Named, Request, is_guarded};
 use crate::resolve::unwritten;
 use crate::{by_hand, device, words};
 
@@ -213,6 +213,12 @@ fn found<'a>(
 /// Settings that change which CPUs there are. Somebody chose them, and all else is planned for the
 /// CPUs that are.
 const RESHAPES: [&str; 1] = ["logical-processor"];
+
+/// Whether a request names a setting that changes which CPUs there are.
+pub fn reshapes_cpus(request: &Request) -> bool {
+    let named = request.named.iter().map(|named| named.setting.as_str());
+    named.chain(request.only.iter().map(String::as_str)).any(|name| RESHAPES.contains(&name))
+}
 
 fn reshapes(entry: &Setting, finding: &Finding, wanted: String) -> Left {
     Left {

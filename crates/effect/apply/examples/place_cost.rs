@@ -221,6 +221,8 @@ impl Kernel for Folder {
         Err(Errno::OPNOTSUPP)
     }
 
+    fn sweep(&self, _: &str) {}
+
     fn ethtool(&self, _: &str, _: &Ethtool) -> Fact<String> {
         Err(Why::NotSupported)
     }

@@ -17,14 +17,15 @@ use crate::prepare::{Prepared, missing, prepare, unread};
 use crate::spot::Spot;
 use crate::undo::{self, Force, Taken};
 use crate::{
-    ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, classify, errno, pairs,
-    witness,
+    ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, classify, errno,
+    nothing_waits, pairs, witness,
 };
 
 /// Makes the changes of a plan, in its order.
 ///
 /// Bytes from before are in the journal, and safe from a loss of power, before the first write.
 /// What is as wanted already is not written, and where that is all of it the journal is not either.
+/// While another transaction waits to be confirmed nothing is changed.
 /// When a change fails, the transaction is undone unless `options` says to go on.
 ///
 /// # Errors
@@ -35,14 +36,14 @@ pub fn apply(
     plan: &Plan,
     options: &Options,
 ) -> Result<Receipts, ApplyError> {
-    let boot = boot(kernel)?;
-    let lookup = Lookup::new(kernel);
-    settle_older_boots(&lookup, journal, &boot)?;
+    settle(kernel, journal)?;
+    let (boot, lookup) = (boot(kernel)?, Lookup::new(kernel));
     let cut_short = journal.transactions().iter().find(|known| known.is_cut_short());
     if let Some(transaction) = cut_short {
         return Err(ApplyError::Unfinished(transaction.begin.transaction));
     }
-    let come = Come::of(journal.transactions());
+    nothing_waits(kernel, journal.transactions())?;
+    let come = Come::of(&lookup, journal.transactions());
     let Prepared { intents, settled } = prepare(&lookup, plan, &come);
     let is_stopped = options.on_failure == OnFailure::Undo
         && settled.iter().any(|receipt| !receipt.outcome.is_well());
@@ -65,8 +66,41 @@ pub fn apply(
     Ok(Receipts { transaction: Some(id), receipts: receipts.collect(), ending, is_interrupted })
 }
 
-/// Changes that a reboot has reset need no undoing: without this, a journal would grow with each
-/// boot that applies the same again.
+/// Ends what earlier boots left. [`apply`] does so too; whoever plans from what is there does it
+/// before the plan.
+///
+/// Changes that a reboot has reset need no undoing: without this, a journal would grow with each boot
+/// that applies the same again. What outlived it is taken back: interrupts that irqbalance was told to
+/// leave alone have other numbers by now.
+///
+/// # Errors
+/// The journal failed, or the kernel does not tell this boot from another.
+pub fn settle(kernel: &dyn Kernel, journal: &mut Journal) -> Result<(), ApplyError> {
+    let (boot, lookup) = (boot(kernel)?, Lookup::new(kernel));
+    for (transaction, index) in outlived(&lookup, journal, &boot) {
+        let taken = undo::some(&lookup, journal, transaction, &[index], Force::Respect)?;
+        taken.untold.map_or(Ok(()), Err)?;
+    }
+    Ok(settle_older_boots(&lookup, journal, &boot)?)
+}
+
+/// Changes of earlier boots in places that outlive one, the newest first.
+fn outlived(lookup: &Lookup<'_>, journal: &Journal, boot: &str) -> Vec<(u64, usize)> {
+    let older = journal.transactions().iter().rev().filter(|old| old.begin.boot != boot);
+    let mut found = Vec::new();
+    for transaction in older {
+        // Where irqbalance is not installed any more there is no file of it.
+        let is_there = |intent: &Intent| lookup.one(None, &intent.place, &intent.part).is_ok();
+        let stays = |entry: &Entry| {
+            let outlives = entry.intent.place.outlives_boot();
+            outlives && !entry.is_settled() && is_there(&entry.intent)
+        };
+        let entries = transaction.entries.iter().enumerate().filter(|(_, entry)| stays(entry));
+        found.extend(entries.map(|(index, _)| (transaction.begin.transaction, index)));
+    }
+    found
+}
+
 fn settle_older_boots(
     lookup: &Lookup<'_>,
     journal: &mut Journal,
@@ -248,7 +282,7 @@ fn change(lookup: &Lookup<'_>, intent: &Intent, come: &Come, opened: &BTreeSet<&
         Err(why) => return Came::none(unread(&spot, &why), path, None),
     };
     let own = (intent.device.as_ref(), &intent.place, intent.part.as_str());
-    if spot.is(intent.form, &to, &now) || come.is_all(own, &spot, intent.form, &to, &now) {
+    if spot.is(intent.form, &to, &now) || come.is_all(lookup, own, &spot, intent.form, &to, &now) {
         return Came::none(Outcome::Equal, path, Some(now));
     }
     if is_managed {

@@ -32,6 +32,9 @@ pub trait Kernel: Root {
     /// What the file system answers; the old file is still there then.
     fn replace(&self, path: &str, bytes: Option<&[u8]>) -> Result<(), Errno>;
 
+    /// Removes what a [`Kernel::replace`] that was killed left beside a file, where there is any.
+    fn sweep(&self, path: &str);
+
     /// What ethtool tells of a network device, in the words in which it is set: `rx=1024 tx=1024`.
     fn ethtool(&self, nic: &str, what: &Ethtool) -> Fact<String>;
 

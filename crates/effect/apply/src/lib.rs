@@ -45,7 +45,7 @@ mod witness;
 #[cfg(test)]
 mod tests;
 
-pub use carry::apply;
+pub use carry::{apply, settle};
 pub use error::ApplyError;
 pub use hold::HOLD_VERB;
 pub use kernel::{Kernel, ServiceOrder};
@@ -53,4 +53,4 @@ pub use live::{hold_idle_latency, persist, take_back};
 pub use receipts::{Ending, OnFailure, Options, Receipt, Receipts};
 pub use undo::{Force, Reverted, Reverts, Selection, applied_plan, revert};
 pub use verify::{Standing, Verified, verify};
-pub use waiting::{Unconfirmed, confirm, due_s, guarded_by, waiting};
+pub use waiting::{Unconfirmed, confirm, due_s, guarded_by, nothing_waits, waiting};

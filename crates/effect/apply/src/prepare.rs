@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use setting::{Ethtool, Form, Outcome, Place, Plan, Planned};
 
 use crate::come::Come;
-use crate::lookup::{Absent, Found, Lookup, key};
+use crate::lookup::{Absent, Found, Lookup};
 use crate::spot::Spot;
 use crate::{Receipt, classify, pairs, steering, witness};
 
@@ -31,8 +31,9 @@ struct Moved {
 }
 
 impl Moved {
-    fn add(&mut self, planned: &Planned, witnesses: &[Witness]) {
-        self.keys.extend(witnesses.iter().map(|w| key(w.device.as_ref(), &w.place, &w.part)));
+    fn add(&mut self, lookup: &Lookup<'_>, planned: &Planned, witnesses: &[Witness]) {
+        let key = |one: &Witness| lookup.key(one.device.as_ref(), &one.place, &one.part);
+        self.keys.extend(witnesses.iter().map(key));
         if let Some(device) =
             planned.device.as_ref().filter(|_| witness::opens_again(&planned.place))
         {
@@ -137,10 +138,10 @@ fn one(
             return;
         }
     };
-    let own = key(planned.device.as_ref(), &found.place, &found.part);
+    let own = lookup.key(planned.device.as_ref(), &found.place, &found.part);
     let to = lookup.meant(&planned.place, &planned.to);
     let whole = (planned.device.as_ref(), &found.place, found.part.as_str());
-    let is_all = come.is_all(whole, &found.spot, form(planned), &to, &before);
+    let is_all = come.is_all(lookup, whole, &found.spot, form(planned), &to, &before);
     let is_there = is_all || found.spot.is(planned.form, &to, &before);
     if is_there && !moved.holds(planned, &own) {
         prepared.settled.push(receipt(Outcome::Equal, &before));
@@ -163,7 +164,7 @@ fn one(
             return;
         }
     };
-    moved.add(planned, &witnesses);
+    moved.add(lookup, planned, &witnesses);
     prepared.intents.push(Intent {
         setting: planned.setting.clone(),
         device: planned.device.clone(),

@@ -166,8 +166,8 @@ pub struct Intent {
     pub device: Option<Device>,
     /// Where it is written.
     pub place: Place,
-    /// Which of the files that the place stands for, by the name that filled its `*`; empty where
-    /// there is one.
+    /// Which of the files that the place stands for, by the name that filled its `*`, or by the
+    /// qualified name of an NVMe subsystem; empty where there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub part: String,
     /// Where that was when the change was made.

@@ -346,6 +346,11 @@ fn verified_row(each: &Verified) -> Row {
             Role::Dim,
             format!("{wanted}; still on {effective}, since no interrupt came"),
         ),
+        Standing::Outdated => (
+            "outdated",
+            Role::Bad,
+            format!("{wanted}: numbers of an earlier boot; the next apply takes them out"),
+        ),
         Standing::Reset => ("reset", Role::Warn, format!("{wanted}: a reboot has reset it")),
         Standing::Elsewhere => (
             "elsewhere",

@@ -20,7 +20,7 @@ use machine::Machine;
 use root::{About, LiveRoot, OpenError, Overwrite, Recorder};
 use rustix::io::Errno;
 
-use super::{replace, systemd};
+use super::{replace, sweep, systemd};
 
 const UNIT: &str = "/etc/systemd/system/nearside.service";
 const PATH_UNIT: &str = "/etc/systemd/system/nearside.path";
@@ -97,7 +97,10 @@ pub fn remove() -> io::Result<Vec<&'static str>> {
 /// # Errors
 /// This program's own path is not known.
 pub fn install_script(wish: &Wish) -> io::Result<String> {
-    let file = |(path, text): &(&str, String)| format!("cat > {path} <<'END'\n{text}END\n");
+    let file = |(path, text): &(&str, String)| {
+        let end = delimiter(text);
+        format!("cat > {path} <<'{end}'\n{text}{end}\n")
+    };
     let files = files(wish)?.iter().map(file).collect::<String>();
     let timer = match wish.verify_every {
         Some(_) => format!("systemctl enable {TIMER}\nsystemctl restart {TIMER}\n"),
@@ -107,6 +110,15 @@ pub fn install_script(wish: &Wish) -> io::Result<String> {
         "#!/bin/sh\nset -e\n{files}systemctl daemon-reload\nsystemctl enable {SERVICE} {PATH}\n\
          systemctl restart {PATH}\n{timer}udevadm control --reload\n"
     ))
+}
+
+/// A line that a text does not have, by which a here-document ends.
+fn delimiter(text: &str) -> String {
+    let mut end = "END".to_owned();
+    while text.lines().any(|line| line == end) {
+        end.push('_');
+    }
+    end
 }
 
 /// What [`remove`] would do, as a shell script.
@@ -140,6 +152,8 @@ fn present(paths: &[&'static str]) -> Vec<&'static str> {
 /// Ends the units among some files, removes those that are there, and says which were.
 fn take_away(paths: &[&'static str]) -> io::Result<Vec<&'static str>> {
     let there = present(paths);
+    // Of a run that was killed.
+    paths.iter().for_each(|path| sweep(Path::new(path)));
     for words in orders_to_end(&there) {
         match control(&words) {
             Err(error) if !words.contains(&"reset-failed") => return Err(error),
@@ -274,21 +288,42 @@ fn unit(program: &Path, words: &[String]) -> String {
     )
 }
 
-/// A word of a unit file: `%` and `$` are doubled, the rest is quoted (systemd.syntax(7)).
+/// A word of a unit file: `%` and `$` are doubled, the rest is quoted, and what would end a line or
+/// steer a terminal is told by its number (systemd.syntax(7)).
 fn quoted(word: &str) -> String {
     let word = word.replace('%', "%%").replace('$', "$$");
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=@:,./%$".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word;
     }
-    format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
+    let mut quoted = String::with_capacity(word.len() + 2);
+    for c in word.chars() {
+        match c {
+            '\\' | '"' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    quoted.push_str(&format!("\\x{byte:02x}"));
+                }
+            }
+            c => quoted.push(c),
+        }
+    }
+    format!("\"{quoted}\"")
 }
 
 /// A device that comes, or gets its name, leaves the mark. What stands as wished is not written again.
 /// That an interface was only opened again, or its driver reset, is told by no event of the kernel.
+/// Of interfaces without hardware those count that a wish may be for; the pairs that containers come
+/// and go with (veth, without a `DEVTYPE`) do not.
 fn rules() -> String {
     let rule = |what: &str| format!("{what}, RUN+=\"/bin/touch {MARK}\"\n");
-    let nic = rule("ACTION==\"add|move\", SUBSYSTEM==\"net\"");
+    let of_net = |which: &str| rule(&format!("ACTION==\"add|move\", SUBSYSTEM==\"net\", {which}"));
+    let nic = [
+        of_net("DEVPATH!=\"/devices/virtual/*\""),
+        of_net("DEVPATH==\"/devices/virtual/*\", ENV{DEVTYPE}==\"bond|bridge|vlan\""),
+    ]
+    .concat();
     let disk = rule("ACTION==\"add\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\"");
     format!("{HEAD}{nic}{disk}")
 }
@@ -328,9 +363,21 @@ mod tests {
             ("say \"x\\\"", "\"say \\\"x\\\\\\\"\""),
             ("", "\"\""),
             ("x;y", "\"x;y\""),
+            ("a\nExecStartPost=/bin/x", "\"a\\x0aExecStartPost=/bin/x\""),
+            ("\u{1b}[0m\t\u{85}", "\"\\x1b[0m\\x09\\xc2\\x85\""),
         ] {
             assert_eq!(quoted(word), text);
         }
+    }
+
+    /// The text of a file is never a line of the script.
+    #[test]
+    fn a_word_does_not_leave_the_here_document() {
+        assert_eq!(delimiter("a\nEND\nEND_\nb\n"), "END__");
+        assert_eq!(delimiter("an END\n"), "END");
+        let words = vec!["--profile=/x\nEND\necho INJECTED\ncat <<'END'\n".to_owned()];
+        let script = install_script(&Wish { words, verify_every: None }).unwrap();
+        assert!(!script.lines().any(|line| line.starts_with("echo")), "{script}");
     }
 
     #[test]
@@ -346,7 +393,9 @@ mod tests {
     #[test]
     fn a_device_that_comes_starts_the_unit_however_many_came_before() {
         let rules = rules();
-        assert_eq!(rules.matches(&format!("RUN+=\"/bin/touch {MARK}\"\n")).count(), 2, "{rules}");
+        assert_eq!(rules.matches(&format!("RUN+=\"/bin/touch {MARK}\"\n")).count(), 3, "{rules}");
+        let of_net = rules.lines().filter(|line| line.contains("SUBSYSTEM==\"net\""));
+        assert!(of_net.clone().all(|line| line.contains("DEVPATH")), "veth starts it: {rules}");
         assert!(path_unit().contains(&format!("\nPathExists={MARK}\n")));
         let unit = unit(Path::new("/usr/bin/nearside"), &[]);
         let taken = unit.find(&format!("ExecStartPre=/bin/rm -f {MARK}\n")).unwrap();

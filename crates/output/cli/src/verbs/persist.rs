@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `nearside persist`: keeps a plan over boots, hot-plug and re-opened devices.
+//! `nearside persist`: keeps a plan over boots and hot-plug.
 
 use std::path::Path;
 
-use ::plan::Named;
+use ::plan::{Named, Request};
 use apply::persist::{self, Wish};
 use clap::ValueEnum as _;
 use machine::{Difference, Machine};
@@ -77,9 +77,17 @@ pub(crate) fn kept_machine() -> Result<Machine, Expected> {
     })
 }
 
-/// Refuses where the machine is not the one that the kept plan was made for.
-pub(crate) fn check_machine(kept: &Machine, now: &Machine) -> Result<(), Expected> {
-    let moved = kept.moved(now);
+/// Refuses where the machine is not the one that the kept plan was made for. Which CPUs are online
+/// does not count where the wish itself switches them.
+pub(crate) fn check_machine(
+    kept: &Machine,
+    now: &Machine,
+    request: &Request,
+) -> Result<(), Expected> {
+    let mut moved = kept.moved(now);
+    if ::plan::reshapes_cpus(request) {
+        moved.retain(|each| !each.is_of_online_cpus());
+    }
     let Some((first, others)) = moved.split_first() else { return Ok(()) };
     let more =
         if others.is_empty() { String::new() } else { format!(", and {} more", others.len()) };
@@ -167,6 +175,26 @@ mod tests {
     }
 
     const MACHINE: &str = "healthy-two-socket";
+
+    /// At each boot SMT is on again, and a second start in one boot finds it off.
+    #[test]
+    fn a_wish_for_smt_takes_the_machine_in_either_state() {
+        let off = synthetic::parse(synthetic::named(MACHINE).unwrap()).unwrap();
+        let on = linux::read(&off.build());
+        let mut halved = on.clone();
+        let few: Vec<units::Cpu> = on.cpus.online.iter().step_by(2).collect();
+        halved.cpus.online = few.into_iter().collect();
+        let node = halved.nodes.first_mut().unwrap();
+        node.cpus = node.cpus.and(&halved.cpus.online);
+        let request =
+            |set: &str| Request { named: vec![set.parse().unwrap()], ..Request::default() };
+        let smt = request("logical-processor=off");
+        check_machine(&on, &halved, &smt).unwrap();
+        check_machine(&halved, &on, &smt).unwrap();
+        check_machine(&on, &halved, &request("swappiness=10")).unwrap_err();
+        halved.nodes.pop();
+        check_machine(&on, &halved, &smt).unwrap_err();
+    }
 
     #[test]
     fn what_is_kept_is_what_was_understood() {

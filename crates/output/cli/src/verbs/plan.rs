@@ -63,7 +63,7 @@ pub(crate) fn make(
     read.machine.carriers = around.carriers;
     request.boot = around.boot;
     if let Some(kept) = kept {
-        persist::check_machine(kept, &read.machine)?;
+        persist::check_machine(kept, &read.machine, &request)?;
     }
     find_again(kept, &read.machine, &mut request);
     if kept.is_some() {

@@ -128,7 +128,7 @@ pub struct Value {
     /// The value wanted.
     pub wanted: String,
     /// `as-set`, `drifted`, `overridden`, `lost-on-reopen`, `cpus-offline`,
-    /// `not-yet-effective`, `reset`, `missing`, `elsewhere`, `unknown`.
+    /// `not-yet-effective`, `reset`, `outdated`, `missing`, `elsewhere`, `unknown`.
     pub standing: String,
     /// The value that is there, where it is another; null otherwise.
     pub found: Option<String>,
@@ -314,6 +314,7 @@ fn value(each: &apply::Verified) -> Value {
         Standing::LostOnReopen { found } => ("lost-on-reopen", Some(found), None),
         Standing::CpusOffline { found } => ("cpus-offline", Some(found), None),
         Standing::NotYetEffective { effective } => ("not-yet-effective", Some(effective), None),
+        Standing::Outdated => ("outdated", None, None),
         Standing::Reset => ("reset", None, None),
         Standing::Elsewhere => ("elsewhere", None, None),
         Standing::Missing => ("missing", None, None),
