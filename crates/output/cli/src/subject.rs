@@ -101,10 +101,10 @@ fn gather(folder: &Path, depth: u32, paths: &mut Vec<PathBuf>) -> std::io::Resul
     for item in fs::read_dir(folder)? {
         let path = item?.path();
         let is_list = LISTS.iter().any(|list| path.ends_with(list));
-        if path.is_dir() && !is_list && depth > 0 {
-            gather(&path, depth - 1, paths)?;
-        } else if path.extension().is_some_and(|extension| extension == "toml") {
+        if path.extension().is_some_and(|extension| extension == "toml") {
             paths.push(path);
+        } else if path.is_dir() && !is_list && depth > 0 {
+            gather(&path, depth - 1, paths)?;
         }
     }
     Ok(())

@@ -197,18 +197,14 @@ fn without_controller(disk: &Disk<'_>, functions: &Functions<'_>) -> Drive {
     if let Some(function) = disk.function().and_then(|address| functions.get(address)) {
         drive.hidden_by = functions.behind_vmd(function.address);
         drive.controllers.push(Controller {
-            name: disk
-                .name
-                .rsplit_once('n')
-                .map_or(disk.name.as_str(), |(name, _)| name)
-                .to_owned(),
+            name: function.address.to_string(),
             function: Some(function.address),
             node: function.node,
             driver: function.driver.clone(),
             transport: "pcie".to_owned(),
             address: None,
             state: String::new(),
-            queues: u32::try_from(drive.queues.len()).unwrap_or_default(),
+            queues: 0,
             link_power: None,
             link_rate: None,
             ana_state: None,

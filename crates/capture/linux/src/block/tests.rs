@@ -90,7 +90,7 @@ fn a_namespace_that_hangs_from_its_function_is_on_its_node() {
     let (drives, _) = read_all(&root, &[function("17:00.0", "nvme", 1)]);
     let [drive] = &drives[..] else { panic!("{drives:?}") };
     let [path] = &drive.controllers[..] else { panic!("{drive:?}") };
-    assert_eq!((&*path.name, path.node), ("nvme3", Some(NodeId(1))));
+    assert_eq!((&*path.name, path.node), ("0000:17:00.0", Some(NodeId(1))));
     assert_eq!(path.function, "17:00.0".parse().ok());
 }
 

@@ -275,10 +275,6 @@ fn settle(port: &Port<'_>, taken: &mut Taken, draft: &mut Draft) {
     taken.queues.extend(irqs().map(|irq| irq.number));
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a move, who asked for it and why, and where it goes"
-)]
 fn move_queues(
     work: &Work<'_>,
     port: &Port<'_>,
@@ -331,7 +327,6 @@ fn move_one(
 
 /// Vectors for links, mailboxes and errors go anywhere on the node, along with the queues: they fire
 /// seldom, and alone are not worth a change.
-#[expect(clippy::too_many_arguments, reason = "a move, why, and where it goes")]
 fn move_others(
     work: &Work<'_>,
     port: &Port<'_>,
