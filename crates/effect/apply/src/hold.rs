@@ -32,7 +32,11 @@ pub(crate) fn holder(root: &dyn Root) -> Fact<Option<(u32, u32)>> {
     if found.0 == STARTING {
         return Ok(Some(found));
     }
-    let line = root.read(&format!("/proc/{}/cmdline", found.0)).unwrap_or_default();
+    let line = match root.read(&format!("/proc/{}/cmdline", found.0)) {
+        Err(Why::Absent) => return Ok(None),
+        // Whose process that is nobody knows: it may hold the bound.
+        line => line?,
+    };
     let is_ours = line.split(|byte| *byte == 0).any(|word| word == HOLD_VERB.as_bytes());
     Ok(is_ours.then_some(found))
 }
