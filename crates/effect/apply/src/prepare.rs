@@ -34,7 +34,7 @@ impl Moved {
     fn add(&mut self, planned: &Planned, witnesses: &[Witness]) {
         self.keys.extend(witnesses.iter().map(|w| key(w.device.as_ref(), &w.place, &w.part)));
         if let Some(device) =
-            planned.device.as_ref().filter(|_| witness::opens_again(&planned.place))
+            planned.device.as_ref().filter(|_| setting::opens_again(&planned.place))
         {
             self.opened.insert(device.name.clone());
             if planned.place == (Place::Ethtool { what: Ethtool::Channels }) {
@@ -45,7 +45,7 @@ impl Moved {
 
     fn holds(&self, planned: &Planned, key: &str) -> bool {
         let device = planned.device.as_ref().map_or("", |device| &device.name);
-        let is_opened = self.opened.contains(device) && witness::is_of_queue(&planned.place);
+        let is_opened = self.opened.contains(device) && setting::is_of_queue(&planned.place);
         let is_renumbered = planned.place == Place::BannedInterrupts
             && planned.to.contains(':')
             && !self.opened.is_empty();

@@ -149,7 +149,7 @@ impl View<'_> {
             whose,
             entry: Some(index),
             of: index,
-            is_mover: !witnesses.is_empty() || witness::opens_again(place),
+            is_mover: !witnesses.is_empty() || setting::opens_again(place),
         };
         let is_file = matches!(place, Place::BannedInterrupts);
         let has_newer = self.newer.contains_key(own);
