@@ -17,7 +17,7 @@ pub(crate) fn owner(root: &dyn Root) -> Option<Owner> {
     Some(Owner { user, login, name })
 }
 
-/// The name of a user in passwd(5): `anna:x:1000:1000:Anna:/home/anna:/bin/sh`. None for users that
+/// The name of a user in passwd(5): `anna:x:1000:1000:Anna:/srv/anna:/bin/sh`. None for users that
 /// a directory service knows.
 fn name(passwd: &str, user: u32) -> Option<String> {
     let found = |line: &str| {

@@ -179,6 +179,10 @@ fn of_node(
             steering::transmit(work, port, users, Asked::ByName, draft);
         }
         if !far || !by_goal(work, NIC, &port.device) {
+            // Asked for alone, irqbalance leaves the queues where they are.
+            if far && by_goal(work, super::BALANCE, &port.device) {
+                keep_from_balance(port, taken);
+            }
             continue;
         }
         if is_triggered {
@@ -282,10 +286,6 @@ fn settle(work: &Work<'_>, port: &Port<'_>, taken: &mut Taken, draft: &mut Draft
     }
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a move, who asked for it and why, and where it goes"
-)]
 fn move_queues(
     work: &Work<'_>,
     port: &Port<'_>,
@@ -332,7 +332,6 @@ fn move_one(
 
 /// Vectors for links, mailboxes and errors go anywhere on the node, along with the queues: they fire
 /// seldom, and alone are not worth a change.
-#[expect(clippy::too_many_arguments, reason = "a move, why, and where it goes")]
 fn move_others(
     work: &Work<'_>,
     port: &Port<'_>,

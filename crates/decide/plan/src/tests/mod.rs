@@ -252,6 +252,11 @@ fn irqbalance_is_told_what_to_leave_and_stopped_only_if_asked() {
     let plan = planned(&machine, &[], &goal());
     let first = plan.changes.first().unwrap();
     assert_eq!((&first.place, first.to.as_str()), (&Place::BannedInterrupts, "7 101 102"));
+    // The command that its finding names does no more than that.
+    let alone = planned(&machine, &[], &Request { only: vec!["irqbalance".into()], ..goal() });
+    let places: Vec<&Place> = alone.changes.iter().map(|one| &one.place).collect();
+    assert_eq!(places, [&Place::BannedInterrupts]);
+    assert_eq!(alone.left, []);
     let stopped = planned(&machine, &[], &names(&["irqbalance=stopped"]));
     let unit = "irqbalance.service".to_owned();
     assert_eq!(stopped.changes.first().map(|one| &one.place), Some(&Place::Service { unit }));
