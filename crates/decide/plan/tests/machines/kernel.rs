@@ -50,7 +50,7 @@ pub(crate) fn moved(description: &Description) -> Result<(), Failed> {
     let path = folder.path().join("root");
     std::fs::create_dir(&path).map_err(failed)?;
     description.tree().write_to(&path).map_err(failed)?;
-    let first = Seen::of(&DirRoot::open(&path).map_err(failed)?);
+    let first = Seen::of(&description.build());
     let drive = first.machine.drives.iter().find(|drive| drive.name.starts_with("nvme"));
     let drive = &drive.ok_or("no drive")?.name;
     let has_queues = |nic: &&machine::Nic| {
@@ -60,7 +60,10 @@ pub(crate) fn moved(description: &Description) -> Result<(), Failed> {
     let queue = path.join("sys/block").join(drive).join("queue");
     std::fs::write(queue.join("scheduler"), "[mq-deadline] none\n").map_err(failed)?;
     std::fs::write(queue.join("nr_requests"), "4\n").map_err(failed)?;
-    let seen = Seen::of(&DirRoot::open(&path).map_err(failed)?);
+    let observed = Seen::of(&DirRoot::open(&path).map_err(failed)?);
+    // A folder answers no questions of ethtool.
+    let machine = first.machine.clone();
+    let seen = Seen { machine, ..observed };
     let wishes = [format!("block-scheduler=none@{drive}"), format!("nic-channels=1@{nic}")];
     let named = wishes.iter().map(|wish| wish.parse()).collect::<Result<_, _>>().map_err(failed)?;
     let plan = seen.plan(&Request { named, ..Request::default() });
