@@ -18,7 +18,6 @@ use crate::spot::Spot;
 use crate::undo::{self, Force, Taken};
 use crate::{
     ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, classify, errno, pairs,
-    witness,
 };
 
 /// Makes the changes of a plan, in its order.

@@ -13,8 +13,8 @@ use super::judge;
 use super::whose::{self, Seen, View, Whose, key_of, key_of_entry};
 use crate::carry::network;
 use crate::lookup::{Absent, Lookup, key};
+use crate::pairs;
 use crate::spot::Spot;
-use crate::{pairs, witness};
 
 /// What a value should be in the end.
 #[derive(Debug, Clone)]
