@@ -41,25 +41,26 @@ const SCRIPTS: [(&str, &str); 4] = [
         "a_confirmation_is_of_the_guarded_one",
         r#"
         code 0 nearside apply --set somaxconn=200 --confirm-within 4s
-        code 0 nearside apply --set tcp-slow-start-after-idle=0
+        code 4 nearside apply --set tcp-slow-start-after-idle=0
+        said "transaction 1 waits to be confirmed or taken back"
         code 0 nearside apply --confirm; said "Transaction 1 is confirmed with"
         sleep 6
         is 200 confirmed
+        code 0 nearside apply --set tcp-slow-start-after-idle=0
         code 4 nearside apply --confirm; said "nothing waits for a confirmation"
         code 4 nearside apply --confirm 1; said "transaction 1 is confirmed already"
         code 4 nearside apply --confirm 2; said "does not wait for a confirmation"
         "#,
     ),
     (
-        "of_several_one_is_named",
+        "nothing_is_changed_while_one_waits",
         r#"
         code 0 nearside apply --set somaxconn=200 --confirm-within 5s
-        code 0 nearside apply --set tcp-slow-start-after-idle=0 --confirm-within 5s
-        code 2 nearside apply --confirm; said "transactions 1, 2 wait for a confirmation"
-        code 0 nearside apply --confirm 1
-        sleep 7
-        is 200 confirmed
-        [ $(cat /proc/sys/net/ipv4/tcp_slow_start_after_idle) = 1 ]
+        code 4 nearside apply --set somaxconn=300 --confirm-within 1s
+        said "transaction 1 waits to be confirmed or taken back"
+        back 100
+        code 0 nearside apply --set somaxconn=300
+        is 300 "after the wait"
         "#,
     ),
     (

@@ -81,7 +81,7 @@ fn named<'a>(work: &Work<'a>, one: &Named, wants: &mut Vec<Want<'a>>, draft: &mu
         draft.leave(missing(one, "no setting is called so"));
         return;
     };
-    if is_placed(entry) || !work.wants_setting(&entry.id) {
+    if is_placed(entry) {
         return;
     }
     if let Some(left) = unwritten(work, entry, &one.value, one.device.iter().cloned().collect()) {
@@ -90,7 +90,12 @@ fn named<'a>(work: &Work<'a>, one: &Named, wants: &mut Vec<Want<'a>>, draft: &mu
     }
     let targets = targets(work, entry, one);
     if targets.is_empty() {
-        draft.leave(missing(one, "no device here has this setting"));
+        draft.leave(missing(
+            one,
+            &work
+                .outside(one.device.as_deref())
+                .unwrap_or_else(|| "no device here has this setting".to_owned()),
+        ));
     }
     for (label, device) in targets {
         // What is named last counts.

@@ -18,7 +18,7 @@ use crate::spot::Spot;
 use crate::undo::{self, Force, Taken};
 use crate::{
     ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, classify, errno,
-    nothing_waits, pairs, witness,
+    nothing_waits, pairs,
 };
 
 /// Makes the changes of a plan, in its order.
@@ -188,7 +188,7 @@ fn carry(
         if waited.contains(&index) {
             came.count_the_first_try(intent);
         }
-        if witness::opens_again(&intent.place) {
+        if setting::opens_again(&intent.place) {
             opened.extend(intent.device.as_ref().map(|device| device.name.as_str()));
         }
         let is_well = came.outcome.is_well();
@@ -292,7 +292,7 @@ fn change(lookup: &Lookup<'_>, intent: &Intent, come: &Come, opened: &BTreeSet<&
         return Came::none(classify::refused(&spot, Errno::INVAL), path, Some(now));
     };
     let (written, note) = write(kernel, &spot, &bytes, &to);
-    if witness::opens_again(&intent.place) || !intent.witnesses.is_empty() {
+    if setting::opens_again(&intent.place) || !intent.witnesses.is_empty() {
         lookup.forget();
     }
     let after = spot.read(kernel);
@@ -326,7 +326,7 @@ fn beside(lookup: &Lookup<'_>, witness: &Witness) -> Option<Raw> {
 /// Whether a queue was there until a change of the same plan took it away.
 fn went_with_channels(intent: &Intent, opened: &BTreeSet<&str>) -> bool {
     let device = intent.device.as_ref().map_or("", |device| &device.name);
-    opened.contains(device) && witness::is_of_queue(&intent.place) && intent.before != Raw::Absent
+    opened.contains(device) && setting::is_of_queue(&intent.place) && intent.before != Raw::Absent
 }
 
 /// What is there before a write, and whether it is an interrupt that the kernel places: its file has

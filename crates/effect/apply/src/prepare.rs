@@ -35,7 +35,7 @@ impl Moved {
         let key = |one: &Witness| lookup.key(one.device.as_ref(), &one.place, &one.part);
         self.keys.extend(witnesses.iter().map(key));
         if let Some(device) =
-            planned.device.as_ref().filter(|_| witness::opens_again(&planned.place))
+            planned.device.as_ref().filter(|_| setting::opens_again(&planned.place))
         {
             self.opened.insert(device.name.clone());
             if planned.place == (Place::Ethtool { what: Ethtool::Channels }) {
@@ -46,7 +46,7 @@ impl Moved {
 
     fn holds(&self, planned: &Planned, key: &str) -> bool {
         let device = planned.device.as_ref().map_or("", |device| &device.name);
-        let is_opened = self.opened.contains(device) && witness::is_of_queue(&planned.place);
+        let is_opened = self.opened.contains(device) && setting::is_of_queue(&planned.place);
         let is_renumbered = planned.place == Place::BannedInterrupts
             && planned.to.contains(':')
             && !self.opened.is_empty();

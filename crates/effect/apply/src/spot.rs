@@ -99,7 +99,8 @@ impl Spot {
             },
             Self::Interrupt(_) => line(to),
             Self::Ethtool(_, Ethtool::Features) => {
-                Some(Raw::text(pairs::print(&pairs::parse_features(to))))
+                let now = pairs::parse(text(now));
+                Some(Raw::text(pairs::print(&pairs::features_to_set(to, &now))))
             }
             Self::Ethtool(_, Ethtool::ReceiveSpread) => {
                 let queues: u32 = to.trim().parse().ok().filter(|queues| *queues > 0)?;
@@ -156,7 +157,7 @@ impl Spot {
                 spread(now).is_some_and(|queues| queues.to_string() == to.trim())
             }
             Self::Ethtool(_, Ethtool::Features) => {
-                pairs::holds(&pairs::parse(text(now)), &pairs::parse_features(to))
+                pairs::has_features(&pairs::parse(text(now)), to)
             }
             Self::Ethtool(..) => pairs::holds(&pairs::parse(text(now)), &pairs::parse(to)),
             Self::Banned(_, variable) => {

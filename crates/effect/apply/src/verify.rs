@@ -252,7 +252,7 @@ fn is_offline(lookup: &Lookup<'_>, cpus: &str) -> bool {
 
 /// What a driver resets when its device is opened again.
 fn is_of_nic(place: &Place) -> bool {
-    crate::witness::is_of_queue(place) || matches!(place, Place::Ethtool { .. })
+    setting::is_of_queue(place) || matches!(place, Place::Ethtool { .. })
 }
 
 /// `effective_affinity_list` follows at the next interrupt only.

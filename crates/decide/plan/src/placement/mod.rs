@@ -35,7 +35,10 @@ pub(crate) use spread::is_in_the_way;
 pub(crate) use wish::Where;
 
 use pool::Pools;
-use vector::{Vector, Vectors};
+pub(crate) use spread::now as spread_now;
+pub(crate) use vector::Vectors;
+
+use vector::Vector;
 
 pub(crate) const NIC: &str = "nic-irq-placement";
 pub(crate) const DRIVE: &str = "drive-irq-placement";
@@ -43,6 +46,7 @@ pub(crate) const ISOLATED: &str = "isolated-cpu-interrupts";
 pub(crate) const XPS: &str = "xps-placement";
 pub(crate) const RPS: &str = "rps-placement";
 pub(crate) const SPREAD: &str = "nic-receive-spread";
+pub(crate) const SHARE: &str = "rps-flow-count";
 pub(crate) const BALANCE: &str = "irqbalance";
 
 /// Plans interrupts, XPS, RPS, RSS and irqbalance's exceptions.
@@ -60,10 +64,14 @@ pub(crate) fn place(work: &Work<'_>, draft: &mut Draft) {
     for one in &work.request.named {
         let is_ours = [NIC, DRIVE, ISOLATED, XPS, RPS, SPREAD].contains(&one.setting.as_str());
         if is_ours && !draft.speaks_of(&one.setting) {
-            draft.leave(missing(one, "no interrupt or queue that could be moved was seen"));
+            let outside = one.device.as_deref().and_then(|name| work.outside(Some(name)));
+            let because = outside.as_deref().unwrap_or(NOTHING_TO_MOVE);
+            draft.leave(missing(one, because));
         }
     }
 }
+
+const NOTHING_TO_MOVE: &str = "no interrupt or queue that could be moved was seen";
 
 /// Interrupts that were looked at, by number.
 #[derive(Debug, Default)]
@@ -177,12 +185,11 @@ const NOT_FOUND: &str = " (no finding of the audit: they may be taken far away, 
 
 /// The value that a setting was named with for a device.
 fn named<'a>(work: &Work<'a>, setting: &str, device: &Device) -> Option<&'a str> {
-    let is_asked = work.wants_setting(setting) && work.wants_device(Some(device));
     let mut all = work.request.named.iter().rev();
     let one = all.find(|one| {
         one.setting == setting && one.device.as_ref().is_none_or(|name| work.is_same(device, name))
     });
-    one.filter(|_| is_asked).map(|one| one.value.as_str())
+    one.filter(|_| work.wants_device(Some(device))).map(|one| one.value.as_str())
 }
 
 /// What was named and a device does not have.

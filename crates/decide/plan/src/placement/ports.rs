@@ -190,7 +190,7 @@ fn of_node(
             move_queues(work, port, &cpus, &because, Asked::ByGoal, taken, draft);
             move_others(work, port, &pool.wide, &pool.cpus, &because, taken, draft);
         } else {
-            settle(port, taken, draft);
+            settle(work, port, taken, draft);
         }
         let is_crossed = found(work, super::XPS, &port.nic.name).is_some();
         if is_triggered {
@@ -267,12 +267,23 @@ fn taken_on(work: &Work<'_>, port: &Port<'_>) -> Vec<Cpu> {
     port.queues.iter().map_while(first).collect()
 }
 
-/// Counts a port's queues as they are.
-fn settle(port: &Port<'_>, taken: &mut Taken, draft: &mut Draft) {
-    let irqs = || port.queues.iter().flatten().filter_map(|vector| vector.irq);
-    draft.equal(NIC, u64::try_from(irqs().count()).unwrap_or(0));
-    taken.placed.extend(irqs().map(|irq| irq.number));
-    taken.queues.extend(irqs().map(|irq| irq.number));
+/// Keeps a port's queues as they are, also where its device is opened again.
+fn settle(work: &Work<'_>, port: &Port<'_>, taken: &mut Taken, draft: &mut Draft) {
+    let cpus = &work.machine().cpus;
+    let free = cpus.online.minus(&cpus.isolated);
+    for vector in port.queues.iter().flatten() {
+        let Some(irq) = vector.irq else { continue };
+        taken.placed.insert(irq.number);
+        taken.queues.insert(irq.number);
+        match &irq.affinity {
+            Ok(affinity) if affinity.is_subset(&free) => {
+                let to = affinity.to_string();
+                let because = format!("{} is near already, and stays so", port.nic.name);
+                move_one(work, port, vector, to, because, Asked::ByGoal, taken, draft);
+            }
+            _ => draft.equal(NIC, 1),
+        }
+    }
 }
 
 fn move_queues(
@@ -316,13 +327,7 @@ fn move_one(
 ) {
     taken.placed.extend(vector.irq.map(|irq| irq.number));
     let device = port.device.clone();
-    let drafted = Move { setting: NIC, device, vector, to, because }.drafted(work, asked);
-    if port.is_reset {
-        // Equal now, and not any more once the channels have changed.
-        draft.changes.push(drafted);
-    } else {
-        draft.change(drafted);
-    }
+    draft.change(Move { setting: NIC, device, vector, to, because }.drafted(work, asked));
 }
 
 /// Vectors for links, mailboxes and errors go anywhere on the node, along with the queues: they fire

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The planner on machines made for one thing each.
 
+mod moved;
 mod queues;
+mod wishes;
 
 use audit::Subject;
 use catalogue::Catalogue;

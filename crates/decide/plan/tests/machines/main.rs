@@ -8,6 +8,7 @@
 
 #![expect(clippy::unwrap_used, reason = "an unwrap that fails is a trial that fails")]
 
+mod kernel;
 mod rules;
 mod scripts;
 mod simulate;
@@ -44,6 +45,7 @@ fn main() {
     trials.push(Trial::test("quick/thousand-cpus", quick));
     trials
         .push(Trial::test("script/pairs", || scripts::pairs(&description("sick-two-socket", 1)?)));
+    trials.push(Trial::test("script/moved", || kernel::moved(&description("sick-two-socket", 1)?)));
     trials
         .push(Trial::test("turned/turbo", || scripts::turned(&description("sick-two-socket", 1)?)));
     support::run(trials)

@@ -13,8 +13,8 @@ use super::judge;
 use super::whose::{self, Seen, View, Whose, key_of, key_of_entry};
 use crate::carry::network;
 use crate::lookup::{Absent, Lookup};
+use crate::pairs;
 use crate::spot::Spot;
-use crate::{pairs, witness};
 
 /// What a value should be in the end.
 #[derive(Debug, Clone)]
@@ -161,7 +161,7 @@ impl View<'_> {
             whose,
             entry: Some(index),
             of: index,
-            is_mover: !witnesses.is_empty() || witness::opens_again(place),
+            is_mover: !witnesses.is_empty() || setting::opens_again(place),
         };
         let is_file = matches!(place, Place::BannedInterrupts);
         let has_newer = self.newer.contains_key(own);

@@ -94,7 +94,8 @@ impl From<Refusal> for Expected {
     }
 }
 
-/// What was typed, and what a profile adds to it. Where nothing is named, the goal is throughput.
+/// What was typed, and what a profile adds to it. Where nothing is named, or a goal is narrowed
+/// down, the goal is throughput.
 fn request(asked: &Wishes) -> Result<Request, Expected> {
     let mut request = Request {
         goal: asked.goal.map(Goal::from),
@@ -109,7 +110,7 @@ fn request(asked: &Wishes) -> Result<Request, Expected> {
     if let Some(file) = &asked.profile {
         profile(file)?.add_to(&mut request);
     }
-    if request.goal.is_none() && request.named.is_empty() {
+    if request.goal.is_none() && (request.named.is_empty() || !request.only.is_empty()) {
         request.goal = Some(Goal::Throughput);
     }
     Ok(request)
