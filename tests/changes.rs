@@ -17,7 +17,7 @@ struct Walk {
     never: &'static [&'static str],
 }
 
-const WALKS: [Walk; 14] = [
+const WALKS: [Walk; 18] = [
     Walk {
         // Whoever starts it holds the journal until it hears the word.
         name: "what-waits-says-so-before-it-asks-for-the-journal",
@@ -178,6 +178,47 @@ const WALKS: [Walk; 14] = [
         never: &["no device here"],
     },
     Walk {
+        name: "a-link-that-waits-comes-back-whatever-is-applied-meanwhile",
+        script: "ip link add va type veth peer name vb; ip link set va up\n\
+                 nearside apply --set mtu=1400@va --confirm-within 600s\n\
+                 nearside apply --set mtu=1300@va; echo rc $?; nearside apply --set somaxconn=5000; echo rc $?\n\
+                 cat /sys/class/net/va/mtu; nearside revert; cat /sys/class/net/va/mtu; nearside revert --list",
+        says: &[
+            "transaction 1 waits to be confirmed or taken back",
+            "rc 4\n1400\n",
+            "\n1500\n",
+            "No changes are in the journal",
+        ],
+        never: &["rc 0"],
+    },
+    Walk {
+        name: "a-link-without-hardware-is-itself-under-another-name",
+        script: "ip link add va type veth peer name vb; nearside apply --set mtu=1400@va\n\
+                 ip link set va name vz; ip link set vb name va; ip link set va mtu 9000\n\
+                 nearside verify; echo rc $?; nearside revert --force; echo rc $?\n\
+                 cat /sys/class/net/vz/mtu /sys/class/net/va/mtu\n\
+                 nearside apply --set mtu=1400@vz; ip link del vz; ip link add vz type veth peer name vy\n\
+                 nearside revert --force; echo rc $?; cat /sys/class/net/vz/mtu",
+        says: &["rc 0\n", "\n1500\n9000\n", "rc 3\n1500"],
+        never: &["drifted"],
+    },
+    Walk {
+        // What another one was changing has come by then.
+        name: "the-plan-is-made-once-the-journal-is-free",
+        script: "exec 9>>$J.lock; flock 9; nearside apply --set mtu=1400@late > $J.said 2>&1 9>&- &\n\
+                 for i in $(seq 300); do grep -q waiting $J.said && break; sleep 0.1; done\n\
+                 ip link add late type veth peer name early; flock -u 9; wait; cat $J.said\n\
+                 cat /sys/class/net/late/mtu",
+        says: &["waiting for another nearside", "\n1400\n"],
+        never: &["no device called"],
+    },
+    Walk {
+        name: "a-damaged-journal-is-named",
+        script: "echo x > $J; nearside apply --set somaxconn=5000; echo rc $?",
+        says: &["$J: line 1: not a nearside journal", "rc 4"],
+        never: &[],
+    },
+    Walk {
         name: "the-list-is-a-table-and-a-document",
         script: "nearside apply --set somaxconn=5000; nearside apply --set somaxconn=6000 --set tcp-slow-start-after-idle=off\n\
                  nearside revert --list; nearside revert --list --json",
@@ -186,6 +227,8 @@ const WALKS: [Walk; 14] = [
             "Z  1 value   nearside apply --journal $J --set somaxconn=5000",
             "\"schema\": \"transactions/1\"",
             "\"values\": 2",
+            "  by ",
+            "\"user\": 0",
         ],
         never: &[],
     },

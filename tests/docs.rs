@@ -10,6 +10,7 @@ fn console_blocks_are_what_the_program_prints() {
         .env("LANG", "C.UTF-8")
         .env("LC_ALL", "C.UTF-8")
         .env("NO_COLOR", "1")
+        .env("COLUMNS", "")
         .case("../../../README.md")
         .case("../../../docs/*.md");
 }

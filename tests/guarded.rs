@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use journal::{Begin, Guard, Intent, Journal, Raw, Record, Wait};
+use journal::{Begin, Guard, Intent, Journal, Raw, Wait};
 use setting::{Form, Place};
 use support::{Failed, Need, Trial, failed, trial};
 
@@ -41,25 +41,26 @@ const SCRIPTS: [(&str, &str); 4] = [
         "a_confirmation_is_of_the_guarded_one",
         r#"
         code 0 nearside apply --set somaxconn=200 --confirm-within 4s
-        code 0 nearside apply --set tcp-slow-start-after-idle=0
+        code 4 nearside apply --set tcp-slow-start-after-idle=0
+        said "transaction 1 waits to be confirmed or taken back"
         code 0 nearside apply --confirm; said "Transaction 1 is confirmed with"
         sleep 6
         is 200 confirmed
+        code 0 nearside apply --set tcp-slow-start-after-idle=0
         code 4 nearside apply --confirm; said "nothing waits for a confirmation"
         code 4 nearside apply --confirm 1; said "transaction 1 is confirmed already"
         code 4 nearside apply --confirm 2; said "does not wait for a confirmation"
         "#,
     ),
     (
-        "of_several_one_is_named",
+        "nothing_is_changed_while_one_waits",
         r#"
         code 0 nearside apply --set somaxconn=200 --confirm-within 5s
-        code 0 nearside apply --set tcp-slow-start-after-idle=0 --confirm-within 5s
-        code 2 nearside apply --confirm; said "transactions 1, 2 wait for a confirmation"
-        code 0 nearside apply --confirm 1
-        sleep 7
-        is 200 confirmed
-        [ $(cat /proc/sys/net/ipv4/tcp_slow_start_after_idle) = 1 ]
+        code 4 nearside apply --set somaxconn=300 --confirm-within 1s
+        said "transaction 1 waits to be confirmed or taken back"
+        back 100
+        code 0 nearside apply --set somaxconn=300
+        is 300 "after the wait"
         "#,
     ),
     (
@@ -109,10 +110,10 @@ fn begun(path: &Path, guard: Option<Guard>) -> Result<(), Failed> {
         at: text("2026-01-01T00:00:00Z"),
         version: text("0.1.0"),
         why: text("a test"),
+        owner: None,
         network: None,
         guard,
     };
-    let transaction = journal.begin(begin).map_err(failed)?;
     let path = text("/proc/sys/net/core/somaxconn");
     let intent = Intent {
         setting: text("somaxconn"),
@@ -125,11 +126,7 @@ fn begun(path: &Path, guard: Option<Guard>) -> Result<(), Failed> {
         to: text("200"),
         witnesses: Vec::new(),
     };
-    let intent = Record::Intend { transaction, index: 0, intent: Box::new(intent) };
-    for record in [intent, Record::Ready { transaction }] {
-        journal.append(record).map_err(failed)?;
-    }
-    Ok(())
+    journal.intend(begin, &[intent]).map(drop).map_err(failed)
 }
 
 /// A guard whose apply never began a transaction takes back no other one.

@@ -83,8 +83,14 @@ fn matrix(
 }
 
 fn nearside(arguments: &[&str], machine: &[String]) -> Result<Output, Failed> {
+    sized(arguments, machine, "")
+}
+
+/// As wide as `columns` says; empty for what a pipe gets unasked.
+fn sized(arguments: &[&str], machine: &[String], columns: &str) -> Result<Output, Failed> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nearside"));
     command.args(arguments).args(machine).env("LANG", "C.UTF-8").env_remove("NO_COLOR");
+    command.env("COLUMNS", columns);
     let output = command.output().map_err(failed)?;
     let code = output.status.code();
     if code != Some(0) {
@@ -106,6 +112,15 @@ fn views(machine: &[String]) -> Result<(), Failed> {
         }
         if text.chars().any(|c| c.is_control() && c != '\n') {
             return Err(failed(format!("{view:?} {machine:?} prints control characters")));
+        }
+    }
+    for (columns, most) in [("80", 80), ("", 100), ("132", 132)] {
+        let text = text(sized(&["topology"], machine, columns)?)?;
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        // The drawing's boxes are as wide as asked; a machine without a box has short lines.
+        let has_box = text.contains('┌');
+        if widest > most || (has_box && widest < most) {
+            return Err(failed(format!("{widest} columns where COLUMNS is {columns:?}")));
         }
     }
     Ok(())

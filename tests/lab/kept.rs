@@ -21,9 +21,10 @@ const TOLD: &str = "cat /proc/sys/vm/swappiness; for n in 0 1 2 3; do \
 const KEPT: &str = "10 mq-deadline 64 mq-deadline 64 mq-deadline 64 mq-deadline 64 RX: 512";
 /// Every file that a person would find, with mode and content or target; systemd's own notes and
 /// our journal are left out.
-const FILES: &str = "find /etc /usr /var /root -xdev \
-    \\( -path /var/lib/systemd -o -path /var/log -o -path /var/cache -o -path /var/tmp \\) -prune \
-    -o -type f -printf '%m %s %p\\n' -o -type l -printf '%p -> %l\\n' -o -printf '%m %p\\n' | sort; \
+const FILES: &str = "\
+    seen() { find /etc /usr /var /root -xdev \\( -path /var/lib/systemd -o -path /var/log \
+    -o -path /var/cache -o -path /var/tmp -o -path /var/lib/nearside \\) -prune -o \"$@\" -print0; }; \
+    { seen -type d | xargs -0 stat -c '%a %n'; seen ! -type d | xargs -0 stat -c '%a %s %N'; } | sort; \
     find /etc -xdev -type f -exec cksum {} + | sort; \
     find /var/lib/nearside -mindepth 1 ! -name 'journal*' ! -name lost+found";
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -40,6 +41,7 @@ pub(crate) fn over_boots(kernel: Kernel) -> Result<(), Failed> {
     guest.reboot().map_err(failed)?;
     stands(&mut guest, "after a reboot")?;
     returns(&mut guest)?;
+    returns_meanwhile(&mut guest)?;
     watched(&mut guest)?;
     taken_back(&mut guest)?;
 
@@ -87,7 +89,8 @@ fn a_script_does_the_same(guest: &mut Guest) -> Result<(), Failed> {
     ours(guest, &format!("persist {WISH}"), &[0])?;
     let by_us = said(guest, OURS)?;
     ensure(by_us == by_script, || format!("persist:\n{by_us}\nits script:\n{by_script}"))?;
-    let units = "cd /etc/systemd/system && systemd-analyze verify --man=no nearside*.service nearside*.timer";
+    let units = "cd /etc/systemd/system && systemd-analyze verify --man=no nearside*.service \
+        nearside*.path nearside*.timer";
     said(guest, units).map(drop)
 }
 
@@ -106,18 +109,59 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A drive that is removed and found again, with another number maybe, is set again by the rule.
+/// A drive is removed, and found again with another number maybe.
+const RETURN: &str = "f=$(readlink -f /sys/block/nvme1n1/device/device); echo 1 > $f/remove; \
+    while [ -e /sys/block/nvme1n1 ]; do sleep 0.1; done; echo 1 > /sys/bus/pci/rescan; \
+    until [ -e /sys/block/nvme1n1 ]; do sleep 0.1; done";
+
+/// A drive that comes back is set again by the rule.
 fn returns(guest: &mut Guest) -> Result<(), Failed> {
-    said(
-        guest,
-        "f=$(readlink -f /sys/block/nvme1n1/device/device); echo 1 > $f/remove; \
-        while [ -e /sys/block/nvme1n1 ]; do sleep 0.1; done; echo 1 > /sys/bus/pci/rescan; \
-        until [ -e /sys/block/nvme1n1 ]; do sleep 0.1; done",
-    )?;
+    said(guest, RETURN)?;
+    is_set_again(guest)?;
+    ours(guest, "verify", &[0]).map(drop)
+}
+
+fn is_set_again(guest: &mut Guest) -> Result<(), Failed> {
     until(guest, "the drive that returned is not set again", |guest| {
         Ok(words(&said(guest, &format!("{TOLD} || true"))?) == KEPT)
-    })?;
-    ours(guest, "verify", &[0]).map(drop)
+    })
+}
+
+/// A drive that comes back while the unit still runs is set by the run after it; and however many
+/// come in a row, systemd goes on starting the unit.
+fn returns_meanwhile(guest: &mut Guest) -> Result<(), Failed> {
+    const STATE: &str = "systemctl show --value -p SubState nearside.service";
+    idle(guest)?;
+    said(
+        guest,
+        "d=/run/systemd/system/nearside.service.d; mkdir -p $d; \
+        printf '[Service]\\nExecStartPost=/bin/sleep 20\\n' > $d/slow.conf; \
+        systemctl daemon-reload; systemctl start --no-block nearside.service",
+    )?;
+    until(guest, "it has not begun", |guest| Ok(said(guest, STATE)? == "start-post\n"))?;
+    said(guest, RETURN)?;
+    let state = said(guest, STATE)?;
+    ensure(state == "start-post\n", || format!("the run ended before the drive came: {state}"))?;
+    said(guest, "rm -r /run/systemd/system/nearside.service.d; systemctl daemon-reload")?;
+    is_set_again(guest)?;
+    idle(guest)?;
+    said(
+        guest,
+        "for n in $(seq 20); do udevadm trigger --action=add /sys/block/nvme0n1; \
+        udevadm settle; while [ -e /run/nearside-device-came ]; do sleep 0.1; done; done",
+    )?;
+    said(guest, RETURN)?;
+    is_set_again(guest)?;
+    idle(guest)?;
+    let result = said(guest, "systemctl show --value -p Result nearside.service nearside.path")?;
+    ensure(words(&result) == "success success", || format!("after many: {result}"))
+}
+
+/// Nothing is left to be done for devices that came.
+fn idle(guest: &mut Guest) -> Result<(), Failed> {
+    const BUSY: &str = "udevadm settle; [ ! -e /run/nearside-device-came ] && \
+        systemctl show --value -p ActiveState nearside.service || echo mark";
+    until(guest, "the unit does not come to an end", |guest| Ok(said(guest, BUSY)? == "inactive\n"))
 }
 
 /// Drift makes the unit of the timer fail, with the value in the log; its end makes it well again.
@@ -143,20 +187,20 @@ fn watched(guest: &mut Guest) -> Result<(), Failed> {
     until(guest, "the end of drift is not told", |guest| Ok(state(guest)? == "success 0"))
 }
 
-/// `--confirm-within` is a timer of systemd's, which takes back when all of ours is killed, and
-/// does nothing once it is confirmed.
+/// `--confirm-within` is a service, which takes back also where all of ours is killed, and ends
+/// once it is confirmed.
 fn taken_back(guest: &mut Guest) -> Result<(), Failed> {
     const CHANGE: &str = "nearside apply --set mtu=1400@eth0 --confirm-within 40s";
     const MTU: &str = "cat /sys/class/net/eth0/mtu";
     let task = guest.begin(&format!("{CHANGE}; sleep 1000")).map_err(failed)?;
     until(guest, "it is not applied", |guest| Ok(said(guest, MTU)? == "1400\n"))?;
-    let timers = said(guest, "systemctl --no-legend --plain list-timers 'nearside-take-back-*'")?;
-    ensure(timers.lines().count() == 1, || format!("timers: {timers}"))?;
+    let of_ours = "systemctl --no-legend --plain --all list-units 'nearside-take-back-*'";
+    let units = said(guest, of_ours)?;
+    ensure(units.lines().count() == 1, || format!("units: {units}"))?;
     guest.kill(&task).map_err(failed)?;
     said(guest, "pkill -KILL -x nearside; true")?;
-    ensure(said(guest, MTU)? == "1400\n", || "it was not the timer that took it back".to_owned())?;
+    ensure(said(guest, MTU)? == "1400\n", || "it was taken back at once".to_owned())?;
     until(guest, "nobody takes it back", |guest| Ok(said(guest, MTU)? == "1500\n"))?;
-    let of_ours = "systemctl --no-legend --plain --all list-units 'nearside-take-back-*'";
     until(guest, "a unit is left", |guest| Ok(said(guest, of_ours)?.is_empty()))?;
 
     ours(guest, CHANGE.trim_start_matches("nearside "), &[0])?;

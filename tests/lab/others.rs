@@ -21,6 +21,7 @@ pub(crate) fn keep_theirs(machine: &str, kernel: Kernel) -> Result<(), Failed> {
     let before = knobs(&mut guest)?;
     ours(&mut guest, &words, &[0, 3, 4])?;
     let balanced = write(&mut guest)?;
+    ensure(!balanced.is_empty(), || "irqbalance moved nothing".to_owned())?;
     ours(&mut guest, "verify", &[3])?;
     let reverted = told(&mut guest, "revert", &[3])?;
     for (path, value) in THEIRS {

@@ -2,8 +2,8 @@
 """Every knob that the guest's kernel has, one a line: its place, a tab, its bytes as Python writes them.
 
 A knob is a file below /sys, /proc/sys or /proc/irq that has a write bit and can be read, an
-interrupt's mask (which has none where the kernel manages it), what ethtool tells of a NIC, and a
-PCI function's control registers. What counts, measures or tells the time by itself is left out by
+interrupt's mask (which has none where the kernel manages it), what ethtool tells of a NIC, a PCI
+function's control registers, and the latency that somebody holds idle CPUs to. What counts, measures or tells the time by itself is left out by
 name.
 """
 
@@ -64,6 +64,13 @@ def told(words):
     return said.stdout
 
 
+def holders(device):
+    """How many processes have a device open."""
+    files = [f"/proc/{process}/fd" for process in os.listdir("/proc") if process.isdigit()]
+    return sum(os.path.realpath(os.path.join(folder, file)) == device
+               for folder in files if os.path.isdir(folder) for file in os.listdir(folder))
+
+
 def main():
     for path in knobs():
         if path.endswith("/config"):
@@ -78,6 +85,11 @@ def main():
     for function in sorted(os.listdir("/sys/bus/pci/devices")):
         for register, name in CONTROL:
             print(f"{name} of {function}", repr(told(["setpci", "-s", function, register])), sep="\t")
+    latency = "/dev/cpu_dma_latency"
+    if os.path.exists(latency):
+        print(f"holders of {latency}", holders(latency), sep="\t")
+        print("notes of what is held", sorted(os.listdir("/run/nearside"))
+              if os.path.isdir("/run/nearside") else None, sep="\t")
     sys.stdout.flush()
 
 

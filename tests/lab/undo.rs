@@ -52,11 +52,12 @@ fn agree(what: &str, receipts: &[Value], before: &Knobs, during: &Knobs) -> Resu
         let told = receipt["before"].as_str().unwrap_or_default();
         ensure(is_said(told, was), || format!("{what}: {path} was {was}, not {told}"))?;
     }
-    let files = receipts.iter().filter(|receipt| {
-        let path = receipt["path"].as_str().unwrap_or_default();
-        receipt["class"] == "applied" && path.starts_with("/proc")
-    });
-    ensure(looked >= files.count(), || format!("{what}: the receipts name files that are none"))
+    let files = receipts.iter().filter_map(|receipt| receipt["path"].as_str());
+    let unknown =
+        files.filter(|path| path.starts_with("/proc")).find(|path| !before.contains_key(*path));
+    ensure(looked > 0 && unknown.is_none(), || {
+        format!("{what}: {looked} applied files were seen; {unknown:?} is none")
+    })
 }
 
 /// Whether what is told of a file is what stood there: a switch is told in words.
@@ -168,6 +169,7 @@ pub(crate) fn power_cuts(machine: &str, kernel: Kernel, times: u32) -> Result<()
         after_cut(&mut guest, &what)?;
     }
     eprintln!("{machine}/{kernel}: {cut} of {times} power cuts came before the end of apply");
+    ensure(cut * 2 >= times, || "most cuts came too late to tell anything".to_owned())?;
     guest.off().map_err(failed)?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What tests share: the captures, other people's tools, trials that say why they are skipped, and
-//! machines made by hand ([`made`]).
+//! machines made by hand ([`made`]), and how findings are told ([`words`]).
 //!
 //! A test that needs something which a machine may lack is a [`trial`] with [`Need`]s. Where one is
 //! missing, the trial is listed as ignored with the reason in its name's place for the kind; with
@@ -15,6 +15,7 @@
 mod captures;
 pub mod made;
 mod need;
+pub mod words;
 
 pub use captures::{Capture, captures, lab_captures, shared, tree_captures};
 pub use libtest_mimic::{Arguments, Failed, Trial};

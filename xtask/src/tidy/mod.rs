@@ -7,6 +7,7 @@ mod fresh;
 mod licence;
 mod personal;
 mod reach;
+mod reference;
 mod rule;
 mod source;
 
@@ -20,7 +21,7 @@ type Check = fn() -> Result<Complaints>;
 
 /// Runs every check and fails when one complains.
 pub(crate) fn run() -> Result<()> {
-    let checks: [(&str, Check); 8] = [
+    let checks: [(&str, Check); 9] = [
         ("dependency rule", rule::check),
         ("reach", reach::check),
         ("budgets", budget::check),
@@ -29,6 +30,7 @@ pub(crate) fn run() -> Result<()> {
         ("licences", licence::check),
         ("generated files", fresh::check),
         ("catalogue", catalogue::check),
+        ("references", reference::check),
     ];
     let mut total = 0;
     for (name, check) in checks {

@@ -38,6 +38,18 @@ impl Difference {
     }
 }
 
+impl Difference {
+    /// Whether it is of CPUs that are online or not, which a setting may change (SMT).
+    pub fn is_of_online_cpus(&self) -> bool {
+        match self.property {
+            "CPUs" => self.device.starts_with("node "),
+            property => {
+                self.device == "machine" && matches!(property, "CPUs online" | "threads a core")
+            }
+        }
+    }
+}
+
 /// Properties by device and name.
 #[derive(Debug, Default)]
 struct Properties(BTreeMap<(String, &'static str), String>);

@@ -40,6 +40,9 @@ pub struct Finding {
     pub devices: Vec<String>,
     /// How much it matters.
     pub severity: Severity,
+    /// What the severity stands on, as a clause: what a study gained elsewhere is in the effect, and
+    /// says little of how much is held up here.
+    pub severity_from: String,
     /// How sure it is.
     pub confidence: Confidence,
     /// One line for the list: what is wrong, with the device's name in it.

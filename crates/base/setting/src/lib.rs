@@ -11,10 +11,12 @@
 #![forbid(unsafe_code)]
 
 mod evidence;
+mod feature;
 mod finding;
 mod guard;
 mod interrupts;
 mod kernel_option;
+mod moves;
 mod observation;
 mod place;
 mod plan;
@@ -23,12 +25,17 @@ mod setting;
 mod vocabulary;
 
 pub use evidence::{Evidence, Part, Span};
+pub use feature::{feature_name, feature_names};
 pub use finding::{Change, Confidence, Finding, FindingEffect, Severity};
 pub use guard::{is_guard, keeps_safe};
 pub use interrupts::{
     BAN_VARIABLES, BANS_BEGIN, BANS_END, Interrupts, assigned, banned, without_bans,
 };
 pub use kernel_option::KernelOption;
+pub use moves::{
+    Movers, is_of_queue, is_one_file, moved_by_ethtool, moved_files, moves_others, opens_again,
+    reshapes,
+};
 pub use observation::{
     Form, Observation, Observe, Scope, canonical, opposite, same_value, spelled,
 };

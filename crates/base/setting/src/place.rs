@@ -22,7 +22,9 @@ pub struct Device {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
     /// Which of the devices of its function it is: `p0` or `0` of a port (`phys_port_name`,
-    /// `dev_port`), `2:0:1:0` of a SCSI disk, `1` of an NVMe namespace. None where that is not told.
+    /// `dev_port`), `2:0:1:0` of a SCSI disk, `1` of an NVMe namespace; of a network
+    /// device without a function and an address of its own, its number in which boot
+    /// (`ifindex 7 of boot ...`). None where that is not told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
 }

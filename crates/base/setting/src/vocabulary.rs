@@ -26,7 +26,7 @@ pub const FACTS: &[(&str, Scope, &str)] = &[
     ("memory-speed", Scope::Machine, "rated, slowed to N MT/s of M"),
     ("memory-population", Scope::Machine, "even, uneven"),
     ("firmware-aspm", Scope::Machine, "left to the kernel, withheld by FADT"),
-    ("irqbalance", Scope::Machine, "running, stopped, absent"),
+    ("irqbalance", Scope::Machine, "running, spared, stopped, absent"),
     ("command-line-overrides", Scope::Machine, "none, or the options that override firmware"),
     ("link", Scope::Function, "full, or what it is of what it could be"),
     ("aspm", Scope::Function, "off, l0s, l1, l0s+l1"),

@@ -16,9 +16,11 @@ mod cpu_set;
 mod error;
 mod id;
 mod rate;
+mod words;
 
 pub use address::PciAddress;
 pub use cpu_set::CpuSet;
 pub use error::ParseError;
 pub use id::{Cpu, NodeId, PackageId};
 pub use rate::{BitRate, ByteRate, Bytes, Transfers};
+pub use words::{count, natural};

@@ -25,7 +25,11 @@ pub(crate) struct Context<'a> {
     /// Entries of the machine's table that follows readers; none where it was not read.
     pub(crate) flow_entries: Option<u64>,
     irqs: BTreeMap<PciAddress, Vec<&'a Irq>>,
+    /// Interrupts that irqbalance is told to leave alone.
+    spared: BTreeSet<u32>,
 }
+
+const BALANCE: &str = "irqbalance";
 
 impl<'a> Context<'a> {
     /// Gathers what the rules ask for.
@@ -50,6 +54,7 @@ impl<'a> Context<'a> {
             tags: tags::of_machine(machine, observations),
             flow_entries: flow_entries(observations),
             irqs,
+            spared: spared(machine),
         }
     }
 
@@ -77,6 +82,11 @@ impl<'a> Context<'a> {
     pub(crate) fn is_running(&self, service: &str) -> bool {
         let services = &self.machine.host.services;
         services.iter().any(|known| known.name == service && known.running == Ok(true))
+    }
+
+    /// Whether irqbalance runs and may move this interrupt: its exceptions are known by their numbers.
+    pub(crate) fn is_balanced(&self, irq: u32) -> bool {
+        self.is_running(BALANCE) && !self.spared.contains(&irq)
     }
 
     /// Interrupts of a function that carry I/O.
@@ -125,6 +135,13 @@ impl<'a> Context<'a> {
         let highest = self.machine.cpus.threads.iter().map(|thread| thread.cpu.0).max();
         cpus.to_mask(highest.and_then(|cpu| usize::try_from(cpu).ok()).map_or(1, |cpu| cpu + 1))
     }
+}
+
+fn spared(machine: &Machine) -> BTreeSet<u32> {
+    let service = machine.host.services.iter().find(|service| service.name == BALANCE);
+    let text = service.and_then(|service| service.configuration.as_ref()).map(|(_, text)| text);
+    let text = text.map(String::as_bytes).unwrap_or_default();
+    setting::banned(text, &setting::BAN_VARIABLES).0
 }
 
 fn flow_entries(observations: &[Observation]) -> Option<u64> {

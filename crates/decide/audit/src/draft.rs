@@ -11,6 +11,7 @@ use units::{NodeId, PciAddress};
 
 use crate::context::Context;
 use crate::lines;
+use crate::rules;
 use crate::words;
 
 /// Most lines of evidence that one finding carries; a person reads the first few.
@@ -22,6 +23,7 @@ pub(crate) struct Draft {
     id: String,
     devices: Vec<String>,
     severity: Severity,
+    severity_from: String,
     confidence: Confidence,
     title: String,
     observed: String,
@@ -41,6 +43,7 @@ impl Draft {
             id: id.to_owned(),
             devices: Vec::new(),
             severity,
+            severity_from: String::new(),
             confidence: Confidence::Sure,
             title: title.into(),
             observed: String::new(),
@@ -52,6 +55,12 @@ impl Draft {
             owner: None,
             reboot: None,
         }
+    }
+
+    /// What the severity stands on, as a clause after it: `high: half of the lanes are lost`.
+    pub(crate) fn weighed(mut self, severity_from: impl Into<String>) -> Self {
+        self.severity_from = severity_from.into();
+        self
     }
 
     /// The device it is about.
@@ -173,6 +182,11 @@ impl Draft {
         let shown: Vec<String> =
             self.devices.iter().map(|name| context.devices.shown(name)).collect();
         let named = words::names(&shown);
+        // A sentence may begin with a device's name, or with an option as it is written.
+        let mut spelled = shown.clone();
+        if self.id == rules::command_line::ID {
+            spelled.extend(self.observed.split(' ').map(str::to_owned));
+        }
         if !self.devices.iter().all(|device| words::is_plain(device)) {
             // A name from a hostile capture must not become a command.
             self.by_hand.clear();
@@ -183,8 +197,8 @@ impl Draft {
         let is_written =
             entry.and_then(|entry| entry.write.as_ref()).is_some_and(Write::is_at_once);
         Finding {
-            title: self.title.replace("{devices}", &named),
-            because: self.because.replace("{devices}", &named),
+            title: words::sentence(&self.title.replace("{devices}", &named), &spelled),
+            because: words::reason(&self.because.replace("{devices}", &named), &spelled),
             effect: effect(entry, context.goal),
             cost: entry.map_or_else(|| "not described".to_owned(), |entry| entry.trade_off.clone()),
             owner,
@@ -198,6 +212,7 @@ impl Draft {
             id: self.id,
             devices: self.devices,
             severity: self.severity,
+            severity_from: self.severity_from,
             confidence: self.confidence,
             observed: self.observed,
             wanted: self.wanted,

@@ -2,8 +2,8 @@
 //! Rules that are data: an observed value against the catalogue's wish for the goal.
 
 use setting::{
-    Confidence, Form, Meaning, Observation, Observe, Owner, Reboot, Scope, Setting, Severity, Wish,
-    canonical, same_value,
+    Basis, Confidence, Form, Meaning, Observation, Observe, Owner, Reboot, Scope, Setting,
+    Severity, Wish, canonical, same_value,
 };
 
 use crate::context::Context;
@@ -11,6 +11,7 @@ use crate::devices::{Role, is_fast, role};
 use crate::draft::{Draft, first_effect, grouped};
 use crate::rules;
 use crate::tags;
+use crate::words;
 
 /// Facts that are concluded from several signs, so that a finding is likely, not sure.
 const CONCLUDED: [&str; 7] = [
@@ -108,15 +109,67 @@ fn target(wish: &Wish) -> String {
     }
 }
 
-fn wanted(wish: &Wish, unit: &str) -> String {
+/// A meaning longer than this makes a title unreadable; `explain` has it.
+const LONGEST_MEANING: usize = 34;
+
+/// A value as a title shows it. A number, `on`, `off` and `auto` say little without their meaning; a
+/// fact's `off (os)` says who made it so.
+fn shown(entry: &Setting, value: &str) -> String {
+    match value.rsplit_once(" (") {
+        Some((word, "os)")) if word.ends_with(" CPUs") => {
+            return word.trim_end_matches(" CPUs").to_owned();
+        }
+        Some((word, "os)")) => return format!("{word} in the kernel"),
+        Some((word, "firmware)")) => return format!("{word} in the firmware"),
+        _ => {}
+    }
+    let is_code = matches!(value, "on" | "off" | "auto") || value.parse::<i64>().is_ok();
+    let meaning = entry.values.iter().find(|meaning| same(form(entry), &meaning.value, value));
+    let means = meaning.filter(|_| is_code).map_or("", |meaning| meaning.means.trim());
+    let means = means.split(" (").next().unwrap_or(means).trim_end_matches('.');
+    match means.chars().count() {
+        1..=LONGEST_MEANING => format!("{value} ({})", uncapital(means)),
+        _ => value.to_owned(),
+    }
+}
+
+/// A meaning as it stands within a sentence: names and abbreviations keep their capitals.
+fn uncapital(means: &str) -> String {
+    let mut letters = means.chars();
+    let (first, second) = (letters.next(), letters.next());
+    let is_word = second.is_none_or(|second| second.is_lowercase() || second == ' ');
+    match first.filter(|_| is_word && !NAMES.iter().any(|name| means.starts_with(name))) {
+        Some(first) => first.to_lowercase().chain(means.chars().skip(1)).collect(),
+        None => means.to_owned(),
+    }
+}
+
+/// Names that a meaning may begin with.
+const NAMES: [&str; 4] = ["Intel", "Hyper-V", "Xen", "Dell"];
+
+/// What the severity of a wish that is not met stands on.
+fn weight(context: &Context<'_>, entry: &Setting, severity: Severity) -> &'static str {
+    let Some(effect) = first_effect(entry, context.goal) else { return "nothing is known of it" };
+    if severity < effect.impact {
+        return "no flash drive and no port of 10 Gb/s or more is here to feel more of it";
+    }
+    match effect.basis {
+        Basis::Measured => "by what was measured of this change alone",
+        Basis::Bundle => "nearside's judgement: what was measured is of several changes at once",
+        Basis::Rated => "nearside's judgement: a study rates it, and nobody measured it alone",
+        Basis::Reasoned => "nearside's judgement, by how it works: nobody measured it alone",
+    }
+}
+
+fn wanted(entry: &Setting, wish: &Wish, unit: &str) -> String {
     match wish {
         Wish { at_least: Some(least), .. } => format!("{least}{unit} or more"),
         Wish { at_most: Some(most), .. } => format!("{most}{unit} or less"),
         Wish { one_of, .. } => {
             // Nobody can choose these: they are fine, and no advice.
             let can = |word: &&str| !matches!(*word, "not supported" | "absent" | "undecided");
-            let words: Vec<&str> = one_of.iter().map(String::as_str).filter(can).collect();
-            words.join(" or ")
+            let words = one_of.iter().map(String::as_str).filter(can);
+            words.map(|word| shown(entry, word)).collect::<Vec<_>>().join(" or ")
         }
     }
 }
@@ -142,8 +195,12 @@ fn draft(
     let severity = severity(context, entry);
     let of = if observation.device.is_some() { "{devices}: " } else { "" };
     let unit = unit(entry);
-    let title =
-        format!("{of}{}: {value}{unit}, wanted {}", plain(&entry.title), wanted(wish, unit));
+    let title = format!(
+        "{of}{} is {}{unit}, wanted {}",
+        plain(&entry.title),
+        shown(entry, value),
+        wanted(entry, wish, unit)
+    );
     let concluded = entry.observe.fact.as_deref().is_some_and(|fact| CONCLUDED.contains(&fact));
     let culprit = culprit(entry, value);
     // That the firmware did it is concluded: the kernel cannot, and the part could.
@@ -152,6 +209,7 @@ fn draft(
     let mut draft = Draft::new(&entry.id, severity, title)
         .confidence(confidence)
         .values(value, target(wish))
+        .weighed(weight(context, entry, severity))
         .because(because(entry, observation, value))
         .evidences(observation.evidence.iter().cloned());
     if let Some(device) = &observation.device {
@@ -198,16 +256,17 @@ fn because(entry: &Setting, observation: &Observation, value: &str) -> String {
         |meaning: &&Meaning| !meaning.means.is_empty() && same(form(entry), &meaning.value, value);
     let meaning = entry.values.iter().find(is_told);
     let what = match meaning {
-        Some(meaning) => format!("{value}: {}", meaning.means.trim()),
+        Some(meaning) => meaning.means.trim().to_owned(),
         None => entry.what.trim().to_owned(),
     };
     // What was read is evidence; only where a fact was concluded in words do they belong here too.
     let reason = observation.reason.trim_end_matches('.');
     match &entry.observe.fact {
+        None if meaning.is_some() => format!("{what} {}", entry.what.trim()),
         None => what,
         Some(_) if !reason.contains(' ') => what,
-        Some(_) if meaning.is_none() => format!("{reason}. {what}"),
-        Some(_) => format!("{} ({reason})", what.trim_end_matches('.')),
+        Some(_) if meaning.is_none() => format!("{}. {what}", words::capital(reason)),
+        Some(_) => format!("{} ({reason}).", what.trim_end_matches('.')),
     }
 }
 
@@ -251,5 +310,44 @@ mod tests {
         let most = Wish { at_most: Some(10), ..Wish::default() };
         assert_eq!(satisfies(&most, Form::Number, "170"), Some(false));
         assert_eq!(satisfies(&Wish::default(), Form::Text, "x"), None);
+    }
+
+    /// Every value that an entry explains and that a goal does not want: what is shown of it and what
+    /// is wanted are not the same words, and neither says that nothing is wanted.
+    #[test]
+    fn what_is_and_what_is_wanted_are_told_apart_for_every_value() {
+        let catalogue = catalogue::Catalogue::built_in();
+        let mut seen = 0;
+        for entry in catalogue.settings() {
+            for goal in [setting::Goal::Throughput, setting::Goal::Latency, setting::Goal::Balanced]
+            {
+                let Some(wish) = entry.due(goal) else { continue };
+                let wanted = wanted(entry, wish, unit(entry));
+                assert!(!wanted.is_empty(), "{} for {goal:?}", entry.id);
+                for meaning in &entry.values {
+                    if satisfies(wish, form(entry), &meaning.value) != Some(false) {
+                        continue;
+                    }
+                    let is = shown(entry, &meaning.value);
+                    let is_within = wanted.split(" or ").any(|one| one == is);
+                    assert!(!is_within, "{}: {is}, wanted {wanted}", entry.id);
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 100, "{seen} values");
+    }
+
+    #[test]
+    fn codes_are_shown_with_their_meaning_and_words_as_they_are() {
+        let catalogue = catalogue::Catalogue::built_in();
+        let told = |id: &str, value: &str| shown(catalogue.get(id).unwrap(), value);
+        assert_eq!(told("block-nomerges", "0"), "0 (look for merges)");
+        assert_eq!(told("energy-performance-bias", "6"), "6 (normal)");
+        assert_eq!(told("runtime-pm", "auto"), "auto (it may sleep)");
+        assert_eq!(told("iommu-mode", "translated"), "translated");
+        assert_eq!(told("turbo-boost", "off (os)"), "off in the kernel");
+        assert_eq!(told("logical-processor", "off (firmware)"), "off in the firmware");
+        assert_eq!(told("cores-per-processor", "14 of 16 CPUs (os)"), "14 of 16");
     }
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Small pieces of text that rules share: lists of names, counts, cut lines.
 
-use std::cmp::Ordering;
-
 use machine::Why;
 use units::CpuSet;
+pub(crate) use units::{count, natural};
 
 /// Up to three names in full, else the first two and how many more there are.
 pub(crate) fn names(names: &[String]) -> String {
@@ -17,9 +16,44 @@ pub(crate) fn names(names: &[String]) -> String {
     }
 }
 
-/// `1 drive`, `24 drives`.
-pub(crate) fn count(number: usize, word: &str) -> String {
-    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+/// `1 queue is`, `8 queues are`.
+pub(crate) fn are(number: impl Into<u64>, word: &str) -> String {
+    match number.into() {
+        1 => format!("1 {word} is"),
+        number => format!("{number} {word}s are"),
+    }
+}
+
+/// `all 8 queues are far`, `3 of 8 queues are far`, `1 of 8 queues is far`: a subject and its verb, at
+/// the beginning of a sentence.
+pub(crate) fn share(part: usize, all: usize, word: &str, is: &str, are: &str) -> String {
+    match (part, all) {
+        (_, 1) => format!("The only {word} {is}"),
+        (part, all) if part == all => format!("All {all} {word}s {are}"),
+        (1, all) => format!("1 of {all} {word}s {is}"),
+        (part, all) => format!("{part} of {all} {word}s {are}"),
+    }
+}
+
+/// The text with a capital letter at its beginning.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A text as a sentence begins: with a capital letter, unless its first word is a name, which is
+/// spelled as it is.
+pub(crate) fn sentence(text: &str, names: &[String]) -> String {
+    let first = text.split(' ').next().unwrap_or_default().trim_end_matches([':', ',']);
+    let is_word = first.chars().all(|letter| letter.is_ascii_lowercase());
+    let is_name = first == "irqbalance" || names.iter().any(|name| name == first);
+    if is_word && !is_name { capital(text) } else { text.to_owned() }
+}
+
+/// A reason as whole sentences.
+pub(crate) fn reason(text: &str, names: &[String]) -> String {
+    let text = sentence(text.trim(), names);
+    if text.is_empty() || text.ends_with('.') { text } else { format!("{text}.") }
 }
 
 /// `node 1`, `nodes 0, 1 and 3`: numbers in ascending order.
@@ -65,40 +99,6 @@ pub(crate) fn unknown(why: &Why) -> String {
     format!("unknown ({why})")
 }
 
-/// Names in the order that a person counts: `nvme2n1` before `nvme10n1`.
-pub(crate) fn natural(a: &str, b: &str) -> Ordering {
-    let (mut a, mut b) = (a, b);
-    loop {
-        let (left, right) = (chunk(a), chunk(b));
-        if left.is_empty() || right.is_empty() {
-            return a.len().cmp(&b.len());
-        }
-        let order = compare(left, right);
-        if order != Ordering::Equal {
-            return order;
-        }
-        a = a.get(left.len()..).unwrap_or_default();
-        b = b.get(right.len()..).unwrap_or_default();
-    }
-}
-
-/// The leading digits, or the leading text up to the next digit.
-fn chunk(text: &str) -> &str {
-    let digits = text.starts_with(|letter: char| letter.is_ascii_digit());
-    let end = text.find(|letter: char| letter.is_ascii_digit() != digits).unwrap_or(text.len());
-    text.get(..end).unwrap_or_default()
-}
-
-/// Digits by value (zeros in front do not count, then the shorter first), text by letters.
-fn compare(a: &str, b: &str) -> Ordering {
-    let is_number = |text: &str| text.starts_with(|letter: char| letter.is_ascii_digit());
-    if !is_number(a) || !is_number(b) {
-        return a.cmp(b);
-    }
-    let (short_a, short_b) = (a.trim_start_matches('0'), b.trim_start_matches('0'));
-    short_a.len().cmp(&short_b.len()).then(short_a.cmp(short_b)).then(a.len().cmp(&b.len()))
-}
-
 #[cfg(test)]
 mod tests {
     use units::Cpu;
@@ -115,10 +115,31 @@ mod tests {
     }
 
     #[test]
-    fn names_sort_as_people_count() {
-        let mut list = ["nvme10n1", "nvme2n1", "eth0", "nvme2"];
-        list.sort_by(|a, b| natural(a, b));
-        assert_eq!(list, ["eth0", "nvme2", "nvme2n1", "nvme10n1"]);
+    fn a_share_is_a_subject_with_its_verb() {
+        let told = |part, all| share(part, all, "queue", "is far", "are far");
+        assert_eq!(told(1, 1), "The only queue is far");
+        assert_eq!(told(1, 8), "1 of 8 queues is far");
+        assert_eq!(told(3, 8), "3 of 8 queues are far");
+        assert_eq!(told(8, 8), "All 8 queues are far");
+        assert_eq!(are(1_u32, "queue"), "1 queue is");
+        assert_eq!(capital("nodes 1 and 2"), "Nodes 1 and 2");
+    }
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_or_a_name() {
+        let names = ["lan".to_owned()];
+        for (text, expected) in [
+            ("controller 0000:01:00.0: The", "Controller 0000:01:00.0: The"),
+            ("lan: The MTU", "lan: The MTU"),
+            ("eth0: The MTU", "eth0: The MTU"),
+            ("idle=halt allows", "idle=halt allows"),
+            ("irqbalance runs", "irqbalance runs"),
+            ("", ""),
+        ] {
+            assert_eq!(sentence(text, &names), expected);
+        }
+        assert_eq!(reason("it may sleep. so", &[]), "It may sleep. so.");
+        assert_eq!(reason("It may sleep.", &[]), "It may sleep.");
     }
 
     #[test]

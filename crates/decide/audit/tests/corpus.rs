@@ -11,6 +11,7 @@ use machine::{Machine, Virtual};
 use nearside_audit::{Audit, Subject, audit, is_about};
 use root::{DirRoot, Root};
 use setting::{Evidence, Finding, Goal, Severity};
+use support::words::{Told, well_said};
 use support::{Capture, Failed, Need, Trial, failed, lab_captures, tree_captures, trial};
 
 mod log;
@@ -83,9 +84,12 @@ fn holds(root: &dyn Root) -> Result<(), Failed> {
         let log = Log::of(root);
         let mut seen = Seen::of(&log, goal);
         for finding in &seen.audit.findings {
-            if finding.evidence.is_empty() || finding.because.is_empty() {
+            if finding.evidence.is_empty() {
                 return Err(format!("{goal:?}: no evidence: {finding:#?}").into());
             }
+            let Finding { title, because, observed, wanted, severity_from, .. } = finding;
+            well_said(&Told { title, because, observed, wanted, severity_from })
+                .map_err(|what| failed(format!("{goal:?}: {what}")))?;
         }
         lines_are_of_the_log(&log, &mut seen.audit)?;
         let quiet = seen.findings("drive-irq-placement");

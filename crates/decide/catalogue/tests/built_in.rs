@@ -36,6 +36,22 @@ fn every_entry_passes_the_lint() {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
+/// A title is a noun phrase, of which a finding says "is": sentence case, no full stop, no question.
+#[test]
+fn titles_are_in_one_style() {
+    for setting in Catalogue::built_in().settings() {
+        let title = &setting.title;
+        let first = title.split([' ', '-']).next().unwrap_or_default();
+        let begins_well = title.starts_with(|letter: char| letter.is_uppercase())
+            && !["Whether", "Who", "How", "When", "What"].contains(&first);
+        assert!(begins_well && !title.ends_with('.'), "{}: {title}", setting.id);
+        let wishes = [Goal::Throughput, Goal::Latency, Goal::Balanced];
+        let is_told = wishes.iter().any(|goal| setting.due(*goal).is_some())
+            && setting.observe.unseen.is_none();
+        assert!(!is_told || !title.contains(": "), "{}: {title}", setting.id);
+    }
+}
+
 #[test]
 fn every_fact_has_an_entry_that_explains_it() {
     let catalogue = Catalogue::built_in();

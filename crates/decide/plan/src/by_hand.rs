@@ -55,7 +55,8 @@ fn on_command_line(tool: BootTool, option: &str) -> Vec<String> {
 fn of_module(module: &str, value: &str) -> Vec<String> {
     let option = module.replace("{value}", value);
     vec![
-        format!("echo {} > /etc/modprobe.d/nearside.conf", quote(&format!("options {option}"))),
+        // Options of one file add up, those of one module too (modprobe.d(5)).
+        format!("echo {} >> /etc/modprobe.d/nearside.conf", quote(&format!("options {option}"))),
         "update-initramfs -u   # or: dracut -f; then reboot".to_owned(),
     ]
 }
@@ -93,7 +94,7 @@ mod tests {
         let lines = lines(&Write { module, ..Write::default() }, "4", None);
         assert_eq!(
             lines.first().map(String::as_str),
-            Some("echo 'options nvme poll_queues=4' > /etc/modprobe.d/nearside.conf")
+            Some("echo 'options nvme poll_queues=4' >> /etc/modprobe.d/nearside.conf")
         );
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn settle(work: &Work<'_>, draft: &mut Draft) {
         let setting = &drafted.planned.setting;
         let rival = settings.iter().find(|known| fights(work, known, setting));
         if let Some(rival) = rival {
-            let because = format!("{rival} is changed by this plan, and the two fight");
+            let because = because(rival);
             draft.leave_drafted(drafted, LeftWhy::Conflict, because);
         } else if let Some(because) = standing(work, &drafted) {
             draft.leave_drafted(drafted, LeftWhy::Conflict, because);
@@ -38,6 +38,17 @@ pub(crate) fn settle(work: &Work<'_>, draft: &mut Draft) {
     }
     draft.changes = kept;
     bounds(work, draft);
+}
+
+/// Why a change that the plan would need beside its others cannot be one of them.
+pub(crate) fn rival(work: &Work<'_>, draft: &Draft, drafted: &Drafted) -> Option<String> {
+    let settings = draft.changes.iter().map(|one| one.planned.setting.as_str());
+    let mut rivals = settings.filter(|known| fights(work, known, &drafted.planned.setting));
+    rivals.next().map(because)
+}
+
+fn because(rival: &str) -> String {
+    format!("{rival} is changed by this plan, and the two fight")
 }
 
 fn fights(work: &Work<'_>, a: &str, b: &str) -> bool {

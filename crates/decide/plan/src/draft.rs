@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use audit::{Audit, Subject};
 use machine::{Fact, Machine};
-use setting::{Device, Left, LeftWhy, Observation, Owner, Plan, Planned, Reboot, Setting};
+use setting::{Device, Left, LeftWhy, Movers, Observation, Owner, Plan, Planned, Reboot, Setting};
 
 use crate::request::Request;
-use crate::{device, words};
+use crate::{conflict, device, words};
 
 /// What every part looks at.
 #[derive(Debug)]
@@ -45,6 +45,12 @@ impl<'a> Work<'a> {
         seen.map_or(&[], Vec::as_slice)
     }
 
+    /// Under which devices a setting was seen, the machine being none.
+    pub(crate) fn labels(&self, setting: &str) -> Vec<Option<&'a str>> {
+        let of_setting = self.seen.get(setting).into_iter().flat_map(BTreeMap::keys);
+        of_setting.map(|label| Some(*label).filter(|label| !label.is_empty())).collect()
+    }
+
     /// The value seen, where it is one.
     pub(crate) fn value(&self, setting: &str, device: Option<&str>) -> Option<Fact<String>> {
         match self.seen(setting, device) {
@@ -58,7 +64,17 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Whether the request is about a setting.
+    /// Why a device that was named is not planned for, where the request is narrowed to others.
+    pub(crate) fn outside(&self, device: Option<&str>) -> Option<String> {
+        let asked = &self.request.devices;
+        let is_asked = |name: &str| {
+            asked.iter().any(|one| one == name || audit::is_same(self.machine(), name, one))
+        };
+        let is_outside = !asked.is_empty() && device.is_none_or(|name| !is_asked(name));
+        is_outside.then(|| format!("the plan is for {} only", asked.join(", ")))
+    }
+
+    /// Whether the goal may plan a setting; what is named is planned all the same.
     pub(crate) fn wants_setting(&self, id: &str) -> bool {
         let only = &self.request.only;
         only.is_empty() || only.iter().any(|known| known == id)
@@ -88,6 +104,8 @@ pub(crate) struct Draft {
     pub(crate) changes: Vec<Drafted>,
     left: Vec<Left>,
     equal: BTreeMap<String, u64>,
+    /// Wanted, and so already: a change only where another one moves it.
+    held: Vec<Drafted>,
 }
 
 /// A change and how it came about.
@@ -101,12 +119,54 @@ pub(crate) struct Drafted {
 }
 
 impl Draft {
-    /// Takes a change, or counts it where the value is so already.
+    /// Takes a change; one whose value is so already waits for [`Self::keep_moved`].
     pub(crate) fn change(&mut self, drafted: Drafted) {
-        let Planned { form, from, to, setting, .. } = &drafted.planned;
+        let Planned { form, from, to, .. } = &drafted.planned;
         match from {
-            Ok(from) if words::same(*form, to, from) => self.equal(&setting.clone(), 1),
+            Ok(from) if words::same(*form, to, from) => self.hold(drafted),
             _ => self.changes.push(drafted),
+        }
+    }
+
+    /// Takes what is so already.
+    pub(crate) fn hold(&mut self, drafted: Drafted) {
+        self.held.push(drafted);
+    }
+
+    /// Every place that is wanted to be something, whether it is so or not.
+    pub(crate) fn wanted(&self) -> impl Iterator<Item = &Planned> {
+        self.changes.iter().chain(&self.held).map(|drafted| &drafted.planned)
+    }
+
+    /// What is so already stays a change where another one moves it, and is counted elsewhere.
+    pub(crate) fn keep_moved(&mut self, work: &Work<'_>) {
+        // One that is kept may move the next.
+        let mut waiting = std::mem::take(&mut self.held);
+        loop {
+            let movers = Movers::of(self.changes.iter().map(|drafted| &drafted.planned));
+            let mover =
+                |one: &Drafted| Some(movers.that_move(&one.planned).next()?.setting.clone());
+            let sorted = waiting.into_iter().map(|one| (mover(&one), one));
+            let (moved, still): (Vec<_>, Vec<_>) = sorted.partition(|(mover, _)| mover.is_some());
+            waiting = still.into_iter().map(|(_, one)| one).collect();
+            if moved.is_empty() {
+                break;
+            }
+            for (mover, mut one) in moved {
+                let mover = mover.unwrap_or_default();
+                one.planned.because.push_str(&format!("; it is so now, and {mover} moves it"));
+                self.keep(work, one);
+            }
+        }
+        for one in waiting {
+            self.equal(&one.planned.setting, 1);
+        }
+    }
+
+    fn keep(&mut self, work: &Work<'_>, drafted: Drafted) {
+        match conflict::rival(work, self, &drafted) {
+            Some(because) => self.leave_drafted(drafted, LeftWhy::Conflict, because),
+            None => self.changes.push(drafted),
         }
     }
 
@@ -145,7 +205,7 @@ impl Draft {
     /// Whether anything is said of a setting.
     pub(crate) fn speaks_of(&self, setting: &str) -> bool {
         self.equal.contains_key(setting)
-            || self.changes.iter().any(|one| one.planned.setting == setting)
+            || self.wanted().any(|planned| planned.setting == setting)
             || self.left.iter().any(|left| left.setting == setting)
     }
 

@@ -2,16 +2,7 @@
 //! What ethtool would say of a NIC now, in the words of a change, and what the NIC allows.
 
 use machine::{Channels, Coalescing, Fact, Feature, Nic, Rings, Why};
-use setting::Ethtool;
-
-/// The kernel's names of the features that ethtool's short words stand for
-/// (ethtool.c, `off_flag_def`; net/ethtool/common.c).
-const FEATURES: &[(&str, &str)] = &[
-    ("gro", "rx-gro"),
-    ("lro", "rx-lro"),
-    ("tso", "tx-tcp-segmentation"),
-    ("ntuple", "rx-ntuple-filter"),
-];
+use setting::{Ethtool, feature_names};
 
 /// The values that a NIC has now for the words of `wanted`: `rx=512` for `rx=4096`.
 pub(crate) fn now(nic: &Nic, what: &Ethtool, wanted: &str) -> Fact<String> {
@@ -47,9 +38,9 @@ pub(crate) fn outside(nic: &Nic, what: &Ethtool, wanted: &str) -> Option<String>
 }
 
 fn fixed(nic: &Nic, key: &str, value: &str) -> Option<String> {
-    let feature = feature(nic, key).ok()?;
-    let is_other = feature.active != (value == "on");
-    (feature.fixed && is_other)
+    let all = features(nic, key).ok()?;
+    let is_other = all.iter().any(|feature| feature.active) != (value == "on");
+    (is_other && all.iter().all(|feature| feature.fixed))
         .then(|| format!("the driver of {} does not let {key} be changed", nic.name))
 }
 
@@ -64,7 +55,9 @@ fn value(nic: &Nic, what: &Ethtool, key: &str) -> Fact<String> {
             range(nic, what, key).map(|(now, _)| now.to_string()).ok_or(Why::NotSupported)
         }
         Ethtool::Coalescing => coalescing(nic.coalescing.as_ref().map_err(Clone::clone)?, key),
-        Ethtool::Features => feature(nic, key).map(|feature| switch(feature.active)),
+        Ethtool::Features => {
+            features(nic, key).map(|all| switch(all.iter().any(|feature| feature.active)))
+        }
         Ethtool::Pause => {
             let pause = nic.pause.clone()?;
             match key {
@@ -101,6 +94,17 @@ fn range(nic: &Nic, what: &Ethtool, key: &str) -> Option<(u32, u32)> {
     }
 }
 
+/// All that is told of a NIC's interrupt moderation; none where nothing is.
+pub(crate) fn moderation(nic: &Nic) -> Option<String> {
+    let now = nic.coalescing.as_ref().ok()?;
+    let word = |key: &&str| Some(format!("{key}={}", coalescing(now, key).ok()?));
+    let words: Vec<String> = MODERATION.iter().filter_map(word).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// Words of `ethtool -C` that are read.
+const MODERATION: [&str; 4] = ["adaptive-rx", "adaptive-tx", "rx-usecs", "tx-usecs"];
+
 fn coalescing(now: &Coalescing, key: &str) -> Fact<String> {
     match key {
         "adaptive-rx" => now.adaptive_rx.map(switch),
@@ -112,10 +116,36 @@ fn coalescing(now: &Coalescing, key: &str) -> Fact<String> {
     .ok_or(Why::NotSupported)
 }
 
-fn feature<'a>(nic: &'a Nic, key: &str) -> Fact<&'a Feature> {
-    let name = FEATURES.iter().find(|(short, _)| *short == key).map_or(key, |(_, name)| *name);
+/// The features that a short word stands for; those that cannot be changed as well.
+fn features<'a>(nic: &'a Nic, key: &str) -> Fact<Vec<&'a Feature>> {
+    let names = feature_names(key);
     let features = nic.features.as_ref().map_err(Clone::clone)?;
-    features.iter().find(|feature| feature.name == name).ok_or(Why::NotSupported)
+    let own = features.iter().filter(|feature| names.contains(&feature.name.as_str()));
+    let own: Vec<&Feature> = own.collect();
+    if own.is_empty() { Err(Why::NotSupported) } else { Ok(own) }
+}
+
+/// What each feature was asked to be that a change of short words switches, by the kernel's names:
+/// what brings all of them back.
+pub(crate) fn by_name(nic: &Nic, wanted: &str) -> Vec<(String, String)> {
+    let keys = wanted.split_whitespace().filter_map(|word| Some(word.split_once('=')?.0));
+    let all = keys.filter_map(|key| features(nic, key).ok()).flatten();
+    let free = all.filter(|feature| !feature.fixed);
+    free.map(|feature| (feature.name.clone(), switch(feature.wanted))).collect()
+}
+
+/// A wish without the words that say what a NIC is anyway: it has no moderation of its own to be
+/// switched off.
+pub(crate) fn needed(nic: &Nic, what: &Ethtool, wanted: &str) -> String {
+    let Some(now) = nic.coalescing.as_ref().ok().filter(|_| *what == Ethtool::Coalescing) else {
+        return wanted.to_owned();
+    };
+    let is_so = |word: &&str| {
+        let key = word.strip_suffix("=off").filter(|key| key.starts_with("adaptive-"));
+        key.is_some_and(|key| coalescing(now, key).is_err())
+    };
+    let words: Vec<&str> = wanted.split_whitespace().filter(|word| !is_so(word)).collect();
+    if words.is_empty() { wanted.to_owned() } else { words.join(" ") }
 }
 
 fn switch(on: bool) -> String {

@@ -82,7 +82,7 @@ fn carries(what: Carries) -> &'static str {
     }
 }
 
-/// Guards a device and all that carry it: a VLAN's parent, a bond's ports.
+/// Guards a device and all that carry it.
 fn guard(machine: &Machine, name: &str, reason: &str, reasons: &mut BTreeMap<String, String>) {
     let mut waiting = vec![name.to_owned()];
     let mut seen: Vec<String> = Vec::new();
@@ -91,14 +91,33 @@ fn guard(machine: &Machine, name: &str, reason: &str, reasons: &mut BTreeMap<Str
             continue;
         }
         reasons.entry(name.clone()).or_insert_with(|| reason.to_owned());
-        let carries = |nic: &&machine::Nic| {
-            nic.upper.contains(&name) || nic.master.as_deref() == Some(name.as_str())
-        };
-        let above = machine.nics.iter().find(|nic| nic.name == name);
-        waiting.extend(above.map(|nic| nic.lower.clone()).unwrap_or_default());
-        waiting.extend(machine.nics.iter().filter(carries).map(|nic| nic.name.clone()));
+        waiting.extend(carriers_of(machine, &name));
         seen.push(name);
     }
+}
+
+/// The master that the kernel gives each port of an Open vSwitch bridge, whatever the bridge
+/// (net/openvswitch/vport-netdev.c). The bridge's own device names neither its ports nor it.
+const SWITCH: &str = "ovs-system";
+
+/// The network devices that carry one: a VLAN's parent, a bond's and a bridge's ports; for a virtual
+/// function its physical one, whose reset takes it along.
+fn carriers_of(machine: &Machine, name: &str) -> Vec<String> {
+    let nic = machine.nics.iter().find(|nic| nic.name == name);
+    let below = nic.map(|nic| nic.lower.clone()).unwrap_or_default();
+    let physical = nic.and_then(|nic| nic.function).and_then(|address| {
+        machine.functions.iter().find(|one| one.address == address)?.physical_function
+    });
+    let may_be_switched = nic.is_none_or(|nic| nic.function.is_none() && nic.lower.is_empty());
+    let carries = |nic: &&machine::Nic| {
+        let master = nic.master.as_deref();
+        nic.upper.iter().any(|upper| upper == name)
+            || master == Some(name)
+            || (may_be_switched && master == Some(SWITCH))
+            || (physical.is_some() && nic.function == physical)
+    };
+    let others = machine.nics.iter().filter(carries).map(|nic| nic.name.clone());
+    below.into_iter().chain(others).collect()
 }
 
 fn network_root(machine: &Machine) -> Option<String> {

@@ -41,3 +41,4 @@ pub use plan::plan;
 pub use profile::{Profile, ProfileError};
 pub use request::{Named, Queues, Refusal, Request, check};
 pub use script::{script, undo_script};
+pub use want::reshapes_cpus;

@@ -2,7 +2,7 @@
 //! What a person named: whether a plan leaves it, and why nothing came of it.
 
 use machine::Machine;
-use setting::{Goal, Left, LeftWhy, Observation, Owner, Reboot, Setting, Wish};
+use setting::{Goal, Left, LeftWhy, Observation, Owner, Reboot, Scope, Setting, Wish};
 
 use crate::draft::{Draft, Work};
 use crate::request::Request;
@@ -64,6 +64,12 @@ fn reason(work: &Work<'_>, entry: &Setting) -> Result<u64, (String, String)> {
     };
     let of_entry = work.audit.settings.iter().filter(|seen| seen.setting == entry.id);
     let seen: Vec<&Observation> = of_entry.filter(asked).collect();
+    let devices = &work.request.devices;
+    if entry.scope == Scope::Machine && !devices.is_empty() {
+        let because =
+            format!("it is the machine's, and the plan is for {} only", devices.join(", "));
+        return Err(("a value".to_owned(), because));
+    }
     let Some(wish) = entry.due(goal) else {
         let id = &entry.id;
         let because = format!("the goal {} has no wish for it: --set {id}=VALUE", word(goal));
@@ -76,11 +82,18 @@ fn reason(work: &Work<'_>, entry: &Setting) -> Result<u64, (String, String)> {
     let known: Vec<&&Observation> = seen.iter().filter(|seen| seen.value.is_ok()).collect();
     match (known.as_slice(), seen.first().map(|seen| &seen.value)) {
         ([], Some(Err(why))) => no(format!("its value here is not known: {why}")),
-        ([], _) => no("nothing here has this setting".to_owned()),
+        ([], _) if devices.is_empty() => no("nothing here has this setting".to_owned()),
+        ([], _) => no(format!("it was not seen of {}", devices.join(", "))),
         (known, _) if known.iter().all(|seen| satisfies(wish, entry, seen)) => {
             Ok(u64::try_from(known.len()).unwrap_or(u64::MAX))
         }
         _ if entry.owner == Owner::Person => no("a person decides it".to_owned()),
+        _ if work.request.goal.is_none() => {
+            no(format!("no goal is asked for: --goal {} wishes it", word(goal)))
+        }
+        _ if work.audit.findings.iter().any(|finding| finding.id == entry.id) => {
+            no("the audit finds it, and proposes no change of it".to_owned())
+        }
         _ => no(format!("the wish of the goal {} {}", word(goal), scope(entry))),
     }
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The order of changes. Some writes move other values, so that these come after them:
+//! The order of changes. Some writes move other values, so that these come after them: what moves
+//! what is in [`setting::Movers`], and the catalogue's `after` says where a write would be refused.
 //!
 //! - channels reset affinity and XPS, and rings reopen the device: channels, rings, RSS, interrupts,
 //!   XPS, RPS; a table of RSS that names queues which are to go comes before its channels;
-//! - a scheduler resets `nr_requests`; a governor decides which EPP may be written: the catalogue's
-//!   `after` says both;
 //! - bounds move in the direction of their range: the one that makes room first.
 
 use std::collections::BTreeMap;
 
-use setting::{Ethtool, Place, Planned, Setting};
+use setting::{Ethtool, Movers, Place, Planned, Setting};
 
 use crate::draft::{Drafted, Work};
 use crate::words::natural;
@@ -22,13 +21,13 @@ pub(crate) fn sort(work: &Work<'_>, changes: &mut Vec<Drafted>) {
         settings.iter().enumerate().map(|(at, entry)| (entry.id.as_str(), at)).collect();
     let seconds: Vec<bool> =
         changes.iter().map(|one| conflict::is_second(changes, &one.planned)).collect();
+    let depths = depths(work, changes);
     let mut keyed: Vec<_> = std::mem::take(changes)
         .into_iter()
-        .zip(seconds)
-        .map(|(drafted, second)| {
+        .zip(seconds.into_iter().zip(depths))
+        .map(|(drafted, (second, depth))| {
             let Planned { setting, place, .. } = &drafted.planned;
             let at = index.get(setting.as_str()).copied().unwrap_or(usize::MAX);
-            let depth = work.entry(setting).map_or(0, |entry| depth(work, entry, 0));
             let phase = match () {
                 () if spreads_first(work, &drafted.planned) => SPREAD_FIRST,
                 () if is_banned_later(&drafted.planned) => SPREAD,
@@ -70,6 +69,7 @@ fn spreads_first(work: &Work<'_>, planned: &Planned) -> bool {
 fn phase(setting: &str, place: &Place) -> u8 {
     match (place, setting) {
         (Place::Service { .. }, _) => 0,
+        _ if ::setting::reshapes(place) => 0,
         (Place::BannedInterrupts, _) => 1,
         (Place::Ethtool { what: Ethtool::Channels }, _) => 3,
         (Place::Ethtool { what: Ethtool::Rings }, _) => 4,
@@ -83,6 +83,15 @@ fn phase(setting: &str, place: &Place) -> u8 {
         (Place::File { .. }, "rps-placement") => 12,
         _ => 13,
     }
+}
+
+/// How many changes must come before each one: what the catalogue says, and what moves it.
+fn depths(work: &Work<'_>, changes: &[Drafted]) -> Vec<usize> {
+    let movers = Movers::of(changes.iter().map(|drafted| &drafted.planned));
+    let own =
+        |planned: &Planned| work.entry(&planned.setting).map_or(0, |entry| depth(work, entry, 0));
+    let all = changes.iter().map(|drafted| &drafted.planned);
+    all.map(|planned| movers.depth(planned, &own)).collect()
 }
 
 /// How many settings must come before this one. The lint allows no circle; own entries are linted

@@ -24,6 +24,7 @@ pub fn plan(subject: &Subject<'_>, request: &Request) -> Plan {
     guard::lock_out(&work, &mut draft);
     // Only now is it known how many queues there will be.
     placement::place(&work, &mut draft);
+    draft.keep_moved(&work);
     named::answer_only(&work, &mut draft);
     order::sort(&work, &mut draft.changes);
     let plan = draft.finish(request);

@@ -91,7 +91,12 @@ impl Profile {
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         toml::from_str(text).map_err(|error| ProfileError {
             place: error.span().map(|span| place(text, span.start)),
-            what: error.message().lines().next().unwrap_or_default().to_owned(),
+            what: match error.span().and_then(|span| text.get(span)) {
+                Some(number) if is_too_large(number) => {
+                    format!("{number} is too large: a whole number is at most {}", i64::MAX)
+                }
+                _ => error.message().lines().next().unwrap_or_default().to_owned(),
+            },
         })
     }
 
@@ -121,6 +126,13 @@ fn settings(set: BTreeMap<String, Value>, device: Option<&str>) -> Vec<Named> {
         device: device.map(str::to_owned),
     };
     set.into_iter().map(named).collect()
+}
+
+/// Whether a word is a whole number that no setting could take.
+fn is_too_large(word: &str) -> bool {
+    let digits = word.trim_start_matches(['+', '-']);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && word.parse::<i64>().is_err()
 }
 
 /// (line, column) of a byte offset, both from 1.
@@ -165,6 +177,8 @@ mod tests {
             "line 2, column 14: a value is a text, a whole number, or true and false"
         );
         assert!(wrong("goal = \"fast\"").contains("unknown variant `fast`"));
+        let large = wrong("[set]\nswappiness = 99999999999999999999\n");
+        assert!(large.contains("99999999999999999999 is too large"), "{large}");
     }
 
     proptest! {

@@ -17,7 +17,8 @@ pub struct Request {
     pub goal: Option<Goal>,
     /// Settings by name. They win over the goal, and over the guard against being locked out.
     pub named: Vec<Named>,
-    /// Only these settings; all where empty. What is listed counts as named for the guard.
+    /// Of the goal only these settings; all where empty. What is listed counts as named for the
+    /// guard. What is named is planned all the same.
     pub only: Vec<String>,
     /// Only these devices; all where empty.
     pub devices: Vec<String>,
@@ -54,7 +55,8 @@ impl std::str::FromStr for Named {
             )
         };
         let (setting, value) = text.split_once('=').ok_or_else(refused)?;
-        let (value, device) = match value.rsplit_once('@') {
+        // No value has an @ in it, and the name of a device may (dev_valid_name, net/core/dev.c).
+        let (value, device) = match value.split_once('@') {
             Some((value, device)) => (value, Some(device.trim().to_owned())),
             None => (value, None),
         };
@@ -109,6 +111,7 @@ pub fn check(subject: &Subject<'_>, request: &Request) -> Result<(), Refusal> {
             continue;
         }
         let entry = entry(subject, &named.setting)?;
+        check_narrowed(entry, request)?;
         if let Some(device) = &named.device {
             check_device(subject, entry, named, device)?;
         }
@@ -149,6 +152,19 @@ fn entry<'a>(subject: &Subject<'a>, id: &str) -> Result<&'a Setting, Refusal> {
         };
         Refusal::new(format!("no setting is called {id:?}"), help)
     })
+}
+
+/// Whether a machine's setting is asked for where the plan is narrowed to devices.
+fn check_narrowed(entry: &Setting, request: &Request) -> Result<(), Refusal> {
+    if entry.scope != Scope::Machine || request.devices.is_empty() {
+        return Ok(());
+    }
+    let what = format!(
+        "{} is the machine's, and the plan is narrowed to {}",
+        entry.id,
+        request.devices.join(", ")
+    );
+    Err(Refusal::new(what, "plan it by itself, without --device"))
 }
 
 /// Whether a setting can be one of a device, and the device takes the value.
@@ -211,7 +227,13 @@ fn known_device(subject: &Subject<'_>, device: &str) -> Result<(), Refusal> {
 /// Whether a value is one that the setting takes, spelled as it is observed.
 fn check_value(entry: &Setting, value: &str) -> Result<(), Refusal> {
     let id = &entry.id;
-    let refused = |help: String| Err(Refusal::new(format!("{id} does not take {value:?}"), help));
+    let refused = |help: String| {
+        let typed = match value {
+            "on" | "off" => "; in a profile, true and false are on and off",
+            _ => "",
+        };
+        Err(Refusal::new(format!("{id} does not take {value:?}"), help + typed))
+    };
     let write = entry.write.as_ref();
     match write.and_then(|write| write.place) {
         Some(WritePlace::Interrupt) => {
@@ -225,6 +247,10 @@ fn check_value(entry: &Setting, value: &str) -> Result<(), Refusal> {
         }
         Some(WritePlace::ReceiveSteering) if !matches!(value, "off" | "near") => {
             return refused("values: off, near".to_owned());
+        }
+        // The other values say what is there, and are nothing to ask for.
+        Some(WritePlace::Service) if !matches!(value, "running" | "stopped") => {
+            return refused("values: running, stopped".to_owned());
         }
         Some(WritePlace::FlowSteering) if !matches!(value, "on" | "off") => {
             return refused("values: on, off".to_owned());

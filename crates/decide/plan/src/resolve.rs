@@ -162,6 +162,7 @@ fn ethtool_change(
     to: String,
 ) -> Result<Planned, Unmade> {
     let nic = nic_of(work, want).ok_or_else(|| no("it is a setting of network devices"))?;
+    let to = ethtool::needed(nic, &what, &to);
     if let Some(obstacle) = ethtool::obstacle(nic, &what, &to) {
         return Err(no(&obstacle));
     }
@@ -230,7 +231,7 @@ fn files(
 
 /// Files of a link's power saving: those of the states that it supports, and none where the kernel
 /// does not manage it (drivers/pci/pcie/aspm.c).
-const LINK_STATES: &str = "/link/*_aspm";
+pub(crate) const LINK_STATES: &str = "/link/*_aspm";
 
 /// The value that all of a link's files have; unknown where they differ.
 fn link_states(work: &Work<'_>, want: &Want<'_>) -> Result<Fact<String>, Unmade> {
@@ -264,7 +265,7 @@ fn devices(work: &Work<'_>, want: &Want<'_>, template: &str) -> Vec<Option<Devic
 }
 
 /// The template with `{device}` for its placeholder.
-fn path(template: &str) -> String {
+pub(crate) fn path(template: &str) -> String {
     let placeholders = ["{cpu}", "{node}", "{function}", "{drive}", "{nic}", "{host}"];
     placeholders.iter().fold(template.to_owned(), |path, word| path.replace(word, "{device}"))
 }

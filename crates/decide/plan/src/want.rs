@@ -9,7 +9,7 @@ use setting::{
 };
 
 use crate::draft::{Draft, Work};
-use crate::request::{Named, is_guarded};
+use crate::request::{Named, Request, is_guarded};
 use crate::resolve::unwritten;
 use crate::{by_hand, device, words};
 
@@ -81,7 +81,7 @@ fn named<'a>(work: &Work<'a>, one: &Named, wants: &mut Vec<Want<'a>>, draft: &mu
         draft.leave(missing(one, "no setting is called so"));
         return;
     };
-    if is_placed(entry) || !work.wants_setting(&entry.id) {
+    if is_placed(entry) {
         return;
     }
     if let Some(left) = unwritten(work, entry, &one.value, one.device.iter().cloned().collect()) {
@@ -90,7 +90,12 @@ fn named<'a>(work: &Work<'a>, one: &Named, wants: &mut Vec<Want<'a>>, draft: &mu
     }
     let targets = targets(work, entry, one);
     if targets.is_empty() {
-        draft.leave(missing(one, "no device here has this setting"));
+        draft.leave(missing(
+            one,
+            &work
+                .outside(one.device.as_deref())
+                .unwrap_or_else(|| "no device here has this setting".to_owned()),
+        ));
     }
     for (label, device) in targets {
         // What is named last counts.
@@ -213,6 +218,12 @@ fn found<'a>(
 /// Settings that change which CPUs there are. Somebody chose them, and all else is planned for the
 /// CPUs that are.
 const RESHAPES: [&str; 1] = ["logical-processor"];
+
+/// Whether a request names a setting that changes which CPUs there are.
+pub fn reshapes_cpus(request: &Request) -> bool {
+    let named = request.named.iter().map(|named| named.setting.as_str());
+    named.chain(request.only.iter().map(String::as_str)).any(|name| RESHAPES.contains(&name))
+}
 
 fn reshapes(entry: &Setting, finding: &Finding, wanted: String) -> Left {
     Left {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Words and comparisons that several parts use.
 
-use std::cmp::Ordering;
-
 use setting::{Form, canonical, same_value};
+pub(crate) use units::{count, natural};
 
 /// Equal as the form reads it; a word of the form `a [b] c` is compared as the word, a mask that is
 /// written as a list as the list.
@@ -36,26 +35,6 @@ pub(crate) fn form(form: Form) -> &'static str {
     }
 }
 
-/// Names in the order that people count in: eth2 before eth10.
-pub(crate) fn natural(a: &str, b: &str) -> Ordering {
-    key(a).cmp(&key(b)).then_with(|| a.cmp(b))
-}
-
-/// Digits as numbers, all else as text. Numbers longer than 18 digits sort as text.
-fn key(name: &str) -> Vec<(String, u64)> {
-    let mut parts = Vec::new();
-    let mut rest = name;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
-        let (text, tail) = rest.split_at(digits);
-        let end = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
-        let (number, next) = tail.split_at(end);
-        parts.push((text.to_owned(), number.parse().unwrap_or(0)));
-        rest = next;
-    }
-    parts
-}
-
 /// Whether a name may become part of a path or an argument of a command: one path component, no
 /// control characters, not an option.
 pub(crate) fn is_name(name: &str) -> bool {
@@ -66,22 +45,9 @@ pub(crate) fn is_name(name: &str) -> bool {
         && !name.chars().any(char::is_control)
 }
 
-/// `1 queue`, `2 queues`.
-pub(crate) fn count(number: usize, one: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {one}{plural}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn people_count_ten_after_two() {
-        let mut names = ["eth10", "eth2", "eth1", "cpu 11", "cpu 9"];
-        names.sort_by(|a, b| natural(a, b));
-        assert_eq!(names, ["cpu 9", "cpu 11", "eth1", "eth2", "eth10"]);
-    }
 
     #[test]
     fn what_could_leave_its_folder_is_no_name() {

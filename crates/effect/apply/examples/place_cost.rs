@@ -2,21 +2,22 @@
 //! Places every interrupt of a made-up machine that lies in a folder, for `cargo xtask bench`.
 //!
 //! ```text
-//! place_cost wish TREE OUT           two plans, each every interrupt on another CPU, and as lists
+//! place_cost wish MACHINE TREE OUT   the interrupts of a machine as a tree; two plans, each every
+//!                                    interrupt on another CPU, and as lists
 //! place_cost place TREE JOURNAL PLAN...   carries out the first plan that is not carried out yet
 //! ```
 //!
 //! What runs is `apply` as the program has it: devices and interrupts looked up in the tree, bytes
 //! before read, a journal in a real file with its fsync, each write read back. Only what takes the
-//! writes differs: plain files below a folder, for no machine here has thousands of interrupts.
+//! writes differs: plain files below a folder, for no machine here has thousands of interrupts. The
+//! tree has what placing reads and no more, so that it fits where the kernel's own files are: in memory.
 //! Plain files are cut by a write as the kernel's own are replaced by it, and all may be written, as
 //! before Linux 6.12 where managed vectors refuse only when they are asked.
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions};
 use std::io::{BufRead, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use journal::{Journal, Wait};
@@ -34,29 +35,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["wish", tree, out] => wish(Path::new(tree), Path::new(out)),
+        ["wish", machine, tree, out] => {
+            wish(&DirRoot::open(Path::new(machine))?, Path::new(tree), Path::new(out))
+        }
         ["place", tree, journal, plans @ ..] => place(Path::new(tree), Path::new(journal), plans),
-        _ => Err("place_cost wish TREE OUT | place_cost place TREE JOURNAL PLAN...".into()),
+        _ => Err("place_cost wish MACHINE TREE OUT | place_cost place TREE JOURNAL PLAN...".into()),
     }
 }
 
 /// Writes `plan-a`, `plan-b` and, as a script reads them, `list-a`, `list-b`: number and CPU a line.
-fn wish(tree: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
-    let root = DirRoot::open(tree)?;
+fn wish(machine: &dyn Root, tree: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
     let mut plans = [Plan::default(), Plan::default()];
     let mut lists = [String::new(), String::new()];
-    for name in root.list("/sys/bus/pci/devices").map_err(|why| why.to_string())? {
+    for name in machine.list("/sys/bus/pci/devices").map_err(|why| why.to_string())? {
         let Ok(function) = name.parse::<PciAddress>() else { continue };
         let mut times: BTreeMap<Option<u32>, u32> = BTreeMap::new();
-        for vector in linux::vectors(&root, function) {
+        for vector in linux::vectors(machine, function) {
             let ordinal = times.entry(vector.queue).or_insert(0);
             let place = Place::Interrupt { queue: vector.queue, ordinal: *ordinal };
             *ordinal += 1;
-            let file = tree.join(format!("proc/irq/{}/smp_affinity_list", vector.number));
-            if !file.is_file() {
+            if !lay(machine, tree, function, vector.number)? {
                 continue;
             }
-            fs::set_permissions(&file, Permissions::from_mode(0o644))?;
             for (at, (plan, list)) in (0..).zip(plans.iter_mut().zip(&mut lists)) {
                 let cpu = (vector.number + at * CPUS / 2) % CPUS;
                 plan.changes.push(change(function, place.clone(), cpu));
@@ -65,15 +65,39 @@ fn wish(tree: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
         }
     }
     // Made-up machines have no boot.
-    let random = tree.join("proc/sys/kernel/random");
-    fs::create_dir_all(&random)?;
-    fs::write(random.join("boot_id"), "a made-up boot\n")?;
-    fs::create_dir_all(out)?;
+    put(&tree.join("proc/sys/kernel/random/boot_id"), b"a made-up boot\n")?;
     for ((name, plan), list) in ["a", "b"].into_iter().zip(&plans).zip(lists) {
-        fs::write(out.join(format!("plan-{name}")), serde_json::to_string(plan)?)?;
-        fs::write(out.join(format!("list-{name}")), list)?;
+        put(&out.join(format!("plan-{name}")), serde_json::to_string(plan)?.as_bytes())?;
+        put(&out.join(format!("list-{name}")), list.as_bytes())?;
     }
     Ok(())
+}
+
+/// An interrupt in the tree, as it is on the machine; whether it has CPUs there.
+fn lay(
+    machine: &dyn Root,
+    tree: &Path,
+    function: PciAddress,
+    number: u32,
+) -> Result<bool, Box<dyn Error>> {
+    let folder = format!("/proc/irq/{number}");
+    let own = tree.join(folder.trim_start_matches('/'));
+    put(&tree.join(format!("sys/bus/pci/devices/{function}/msi_irqs/{number}")), b"")?;
+    fs::create_dir_all(&own)?;
+    for name in machine.list(&folder).map_err(|why| why.to_string())? {
+        match machine.read(&format!("{folder}/{name}")) {
+            Ok(bytes) if name == "smp_affinity_list" => put(&own.join(name), &bytes)?,
+            Ok(_) => {}
+            // Its action: a folder.
+            Err(_) => fs::create_dir_all(own.join(name))?,
+        }
+    }
+    Ok(own.join("smp_affinity_list").is_file())
+}
+
+fn put(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::write(path, bytes)
 }
 
 fn change(function: PciAddress, place: Place, cpu: u32) -> Planned {
@@ -148,6 +172,10 @@ impl Root for Folder {
         self.root.read(path)
     }
 
+    fn read_with_mode(&self, path: &str) -> (Fact<Vec<u8>>, Fact<u32>) {
+        self.root.read_with_mode(path)
+    }
+
     fn stream(&self, path: &str) -> Fact<Box<dyn BufRead + '_>> {
         self.root.stream(path)
     }
@@ -193,12 +221,18 @@ impl Kernel for Folder {
         Err(Errno::OPNOTSUPP)
     }
 
+    fn sweep(&self, _: &str) {}
+
     fn ethtool(&self, _: &str, _: &Ethtool) -> Fact<String> {
         Err(Why::NotSupported)
     }
 
     fn set_ethtool(&self, _: &str, _: &Ethtool, _: &str) -> Result<(), Errno> {
         Err(Errno::OPNOTSUPP)
+    }
+
+    fn flow_rules(&self, _: &str) -> Fact<u32> {
+        Err(Why::NotSupported)
     }
 
     fn service(&self, _: &str) -> Fact<bool> {

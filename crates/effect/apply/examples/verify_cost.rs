@@ -64,15 +64,14 @@ fn fill(journal: &mut Journal, paths: &[&String], files: usize) -> Result<(), Bo
         at: text(),
         version: text(),
         why: text(),
+        owner: None,
         network: None,
         guard: None,
     };
-    let transaction = journal.begin(begin)?;
-    let mut found: Vec<Raw> = Vec::new();
+    let mut intents = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         let before = Raw::new(fs::read(path.as_str())?);
-        found.push(before.clone());
-        let intent = Intent {
+        intents.push(Intent {
             setting: "knob".to_owned(),
             device: None,
             // Dots tell the same file apart, so that none is left out as seen.
@@ -83,12 +82,11 @@ fn fill(journal: &mut Journal, paths: &[&String], files: usize) -> Result<(), Bo
             to: before.trimmed().to_owned(),
             before,
             witnesses: Vec::new(),
-        };
-        journal.append(Record::Intend { transaction, index, intent: Box::new(intent) })?;
+        });
     }
-    journal.append(Record::Ready { transaction })?;
-    for (index, after) in found.into_iter().enumerate() {
-        let after = Some(after);
+    let transaction = journal.intend(begin, &intents)?;
+    for (index, intent) in intents.into_iter().enumerate() {
+        let after = Some(intent.before);
         let receipt =
             Receipt { outcome: Outcome::Applied, after, witnesses: Vec::new(), path: None };
         journal.append(Record::Receipt { transaction, index, receipt })?;

@@ -2,7 +2,7 @@
 //! Interrupts that irqbalance leaves alone, in the file that its distribution gives it.
 //!
 //! Debian and Ubuntu read `/etc/default/irqbalance`, Fedora, Red Hat and SUSE
-//! `/etc/sysconfig/irqbalance`, and the variable with the program's arguments is called
+//! `/etc/sysconfig/irqbalance`, Gentoo `/etc/conf.d/irqbalance`, and the variable with the program's arguments is called
 //! `IRQBALANCE_ARGS` or `OPTIONS`. The unit says which:
 //!
 //! `EnvironmentFile=-/etc/default/irqbalance`
@@ -21,7 +21,8 @@ const UNITS: [&str; 4] = [
     "/usr/lib/systemd/system/irqbalance.service",
     "/lib/systemd/system/irqbalance.service",
 ];
-const FILES: [&str; 2] = ["/etc/default/irqbalance", "/etc/sysconfig/irqbalance"];
+const FILES: [&str; 3] =
+    ["/etc/default/irqbalance", "/etc/sysconfig/irqbalance", "/etc/conf.d/irqbalance"];
 const BAN: &str = "--banirq=";
 
 /// The file that irqbalance reads, and its variable.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use journal::{Begin, End, Entry, Intent, Journal, JournalError, Raw, Record, Witness};
-use machine::Why;
+use machine::{Fact, Why};
 use root::text;
 use rustix::io::Errno;
 use setting::{Form, Outcome, Plan, Undone, canonical};
@@ -12,18 +12,20 @@ use units::{Cpu, CpuSet};
 
 use crate::come::Come;
 use crate::lookup::{Absent, Lookup};
+use crate::owner::owner;
 use crate::prepare::{Prepared, missing, prepare, unread};
 use crate::spot::Spot;
 use crate::undo::{self, Force, Taken};
 use crate::{
-    ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, classify, errno, pairs,
-    witness,
+    ApplyError, Ending, Kernel, OnFailure, Options, Receipt, Receipts, classify, errno,
+    nothing_waits, pairs,
 };
 
 /// Makes the changes of a plan, in its order.
 ///
 /// Bytes from before are in the journal, and safe from a loss of power, before the first write.
 /// What is as wanted already is not written, and where that is all of it the journal is not either.
+/// While another transaction waits to be confirmed nothing is changed.
 /// When a change fails, the transaction is undone unless `options` says to go on.
 ///
 /// # Errors
@@ -34,14 +36,14 @@ pub fn apply(
     plan: &Plan,
     options: &Options,
 ) -> Result<Receipts, ApplyError> {
-    let boot = boot(kernel)?;
-    let lookup = Lookup::new(kernel);
-    settle_older_boots(&lookup, journal, &boot)?;
+    settle(kernel, journal)?;
+    let (boot, lookup) = (boot(kernel)?, Lookup::new(kernel));
     let cut_short = journal.transactions().iter().find(|known| known.is_cut_short());
     if let Some(transaction) = cut_short {
         return Err(ApplyError::Unfinished(transaction.begin.transaction));
     }
-    let come = Come::of(journal.transactions());
+    nothing_waits(kernel, journal.transactions())?;
+    let come = Come::of(&lookup, journal.transactions());
     let Prepared { intents, settled } = prepare(&lookup, plan, &come);
     let is_stopped = options.on_failure == OnFailure::Undo
         && settled.iter().any(|receipt| !receipt.outcome.is_well());
@@ -54,7 +56,7 @@ pub fn apply(
             is_interrupted: false,
         });
     }
-    let id = intend(journal, &intents, boot, network(kernel), options)?;
+    let id = intend(kernel, journal, &intents, boot, options)?;
     let mut told = Vec::new();
     let whole = Whole { transaction: id, intents: &intents, come: &come, options };
     let carried = carry(&lookup, journal, &whole, &mut told);
@@ -64,8 +66,41 @@ pub fn apply(
     Ok(Receipts { transaction: Some(id), receipts: receipts.collect(), ending, is_interrupted })
 }
 
-/// Changes that a reboot has reset need no undoing: without this, a journal would grow with each
-/// boot that applies the same again.
+/// Ends what earlier boots left. [`apply`] does so too; whoever plans from what is there does it
+/// before the plan.
+///
+/// Changes that a reboot has reset need no undoing: without this, a journal would grow with each boot
+/// that applies the same again. What outlived it is taken back: interrupts that irqbalance was told to
+/// leave alone have other numbers by now.
+///
+/// # Errors
+/// The journal failed, or the kernel does not tell this boot from another.
+pub fn settle(kernel: &dyn Kernel, journal: &mut Journal) -> Result<(), ApplyError> {
+    let (boot, lookup) = (boot(kernel)?, Lookup::new(kernel));
+    for (transaction, index) in outlived(&lookup, journal, &boot) {
+        let taken = undo::some(&lookup, journal, transaction, &[index], Force::Respect)?;
+        taken.untold.map_or(Ok(()), Err)?;
+    }
+    Ok(settle_older_boots(&lookup, journal, &boot)?)
+}
+
+/// Changes of earlier boots in places that outlive one, the newest first.
+fn outlived(lookup: &Lookup<'_>, journal: &Journal, boot: &str) -> Vec<(u64, usize)> {
+    let older = journal.transactions().iter().rev().filter(|old| old.begin.boot != boot);
+    let mut found = Vec::new();
+    for transaction in older {
+        // Where irqbalance is not installed any more there is no file of it.
+        let is_there = |intent: &Intent| lookup.one(None, &intent.place, &intent.part).is_ok();
+        let stays = |entry: &Entry| {
+            let outlives = entry.intent.place.outlives_boot();
+            outlives && !entry.is_settled() && is_there(&entry.intent)
+        };
+        let entries = transaction.entries.iter().enumerate().filter(|(_, entry)| stays(entry));
+        found.extend(entries.map(|(index, _)| (transaction.begin.transaction, index)));
+    }
+    found
+}
+
 fn settle_older_boots(
     lookup: &Lookup<'_>,
     journal: &mut Journal,
@@ -95,10 +130,10 @@ pub(crate) fn network(kernel: &dyn Kernel) -> Option<String> {
 }
 
 fn intend(
+    kernel: &dyn Kernel,
     journal: &mut Journal,
     intents: &[Intent],
     boot: String,
-    network: Option<String>,
     options: &Options,
 ) -> Result<u64, JournalError> {
     let begin = Begin {
@@ -107,17 +142,11 @@ fn intend(
         at: options.at.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         why: options.why.clone(),
-        network,
+        owner: owner(kernel),
+        network: network(kernel),
         guard: options.guard.clone(),
     };
-    let transaction = journal.begin(begin)?;
-    for (index, intent) in intents.iter().enumerate() {
-        let intent = Box::new(intent.clone());
-        journal.append(Record::Intend { transaction, index, intent })?;
-    }
-    journal.append(Record::Ready { transaction })?;
-    journal.sync()?;
-    Ok(transaction)
+    journal.intend(begin, intents)
 }
 
 /// A transaction to be carried out.
@@ -159,7 +188,7 @@ fn carry(
         if waited.contains(&index) {
             came.count_the_first_try(intent);
         }
-        if witness::opens_again(&intent.place) {
+        if setting::opens_again(&intent.place) {
             opened.extend(intent.device.as_ref().map(|device| device.name.as_str()));
         }
         let is_well = came.outcome.is_well();
@@ -247,22 +276,23 @@ fn change(lookup: &Lookup<'_>, intent: &Intent, come: &Come, opened: &BTreeSet<&
         Err(absent) => return Came::none(missing(absent), intent.path.clone(), None),
     };
     let path = spot.path();
-    let now = match spot.read(kernel) {
+    let (now, is_managed) = found(kernel, &spot);
+    let now = match now {
         Ok(now) => now,
         Err(why) => return Came::none(unread(&spot, &why), path, None),
     };
     let own = (intent.device.as_ref(), &intent.place, intent.part.as_str());
-    if spot.is(intent.form, &to, &now) || come.is_all(own, &spot, intent.form, &to, &now) {
+    if spot.is(intent.form, &to, &now) || come.is_all(lookup, own, &spot, intent.form, &to, &now) {
         return Came::none(Outcome::Equal, path, Some(now));
     }
-    if is_managed(kernel, &spot) {
+    if is_managed {
         return Came::none(Outcome::Managed, path, Some(now));
     }
     let Some(bytes) = spot.spell(intent.form, &to, &now) else {
         return Came::none(classify::refused(&spot, Errno::INVAL), path, Some(now));
     };
     let (written, note) = write(kernel, &spot, &bytes, &to);
-    if witness::opens_again(&intent.place) || !intent.witnesses.is_empty() {
+    if setting::opens_again(&intent.place) || !intent.witnesses.is_empty() {
         lookup.forget();
     }
     let after = spot.read(kernel);
@@ -296,12 +326,15 @@ fn beside(lookup: &Lookup<'_>, witness: &Witness) -> Option<Raw> {
 /// Whether a queue was there until a change of the same plan took it away.
 fn went_with_channels(intent: &Intent, opened: &BTreeSet<&str>) -> bool {
     let device = intent.device.as_ref().map_or("", |device| &device.name);
-    opened.contains(device) && witness::is_of_queue(&intent.place) && intent.before != Raw::Absent
+    opened.contains(device) && setting::is_of_queue(&intent.place) && intent.before != Raw::Absent
 }
 
-/// An interrupt whose file has no write bit is placed by the kernel (Linux 6.12 and newer).
-fn is_managed(kernel: &dyn Kernel, spot: &Spot) -> bool {
-    matches!(spot, Spot::Interrupt(path) if kernel.mode(path).is_ok_and(|mode| mode & 0o222 == 0))
+/// What is there before a write, and whether it is an interrupt that the kernel places: its file has
+/// no write bit then (Linux 6.12 and newer).
+fn found(kernel: &dyn Kernel, spot: &Spot) -> (Fact<Raw>, bool) {
+    let Spot::Interrupt(path) = spot else { return (spot.read(kernel), false) };
+    let (bytes, mode) = kernel.read_with_mode(path);
+    (bytes.map(Raw::new), mode.is_ok_and(|mode| mode & 0o222 == 0))
 }
 
 /// Writes; where the CPU of an interrupt has no vector left, tries the other CPUs of its node.

@@ -22,6 +22,12 @@ pub enum ApplyError {
     /// A transaction was cut short and is still in the journal.
     #[error("transaction {0} was cut short and is not undone")]
     Unfinished(u64),
+    /// A transaction waits for a person's word: what is changed beside it would hide its values from
+    /// what takes them back.
+    #[error(
+        "transaction {0} waits to be confirmed or taken back, and nothing is changed meanwhile"
+    )]
+    Waits(u64),
     /// There is no such transaction.
     #[error("the journal has no transaction {0}")]
     NoTransaction(u64),
@@ -67,6 +73,9 @@ impl ApplyError {
             }
             Self::NoBoot(_) => "this needs a kernel with /proc mounted",
             Self::Unfinished(_) | Self::CutShort(_) => "`nearside revert` takes it back",
+            Self::Waits(_) => {
+                "`nearside apply --confirm` keeps it, `nearside revert` takes it back"
+            }
             Self::NothingWaits => {
                 "what was not confirmed in time has been taken back; `nearside revert --list` shows \
                  what is applied"

@@ -3,7 +3,8 @@
 //!
 //! The kernel keeps the bound only while the file is open (Documentation/power/pm_qos_interface.rst),
 //! so something has to live on: a process of its own that notes its number and its bound in
-//! `/run/nearside/idle-latency` as `1234 10`. A reboot ends both.
+//! `/run/nearside/idle-latency` as `1234 10`. A reboot ends both. Before it is started the note says
+//! `0 10`, so that a holder that comes after its starter was killed is known of, too.
 
 use machine::{Fact, Why};
 use root::{Root, text};
@@ -18,14 +19,24 @@ pub(crate) fn bound(root: &dyn Root) -> Fact<Option<u32>> {
     Ok(holder(root)?.map(|(_, bound_us)| bound_us))
 }
 
-/// Process and bound of a holder that lives.
+/// The number of the process of a holder that is being started.
+pub(crate) const STARTING: u32 = 0;
+
+/// Process and bound of a holder that lives or is being started.
 pub(crate) fn holder(root: &dyn Root) -> Fact<Option<(u32, u32)>> {
     let note = match text(root, NOTE) {
         Err(Why::Absent) => return Ok(None),
         note => note?,
     };
     let Some(found) = parse(&note) else { return Ok(None) };
-    let line = root.read(&format!("/proc/{}/cmdline", found.0)).unwrap_or_default();
+    if found.0 == STARTING {
+        return Ok(Some(found));
+    }
+    let line = match root.read(&format!("/proc/{}/cmdline", found.0)) {
+        Err(Why::Absent) => return Ok(None),
+        // Whose process that is nobody knows: it may hold the bound.
+        line => line?,
+    };
     let is_ours = line.split(|byte| *byte == 0).any(|word| word == HOLD_VERB.as_bytes());
     Ok(is_ours.then_some(found))
 }
@@ -49,6 +60,8 @@ mod tests {
         assert_eq!(bound(&root), Ok(None));
         root.file("/proc/1234/cmdline", "nearside\0hold-idle-latency\x0010\0");
         assert_eq!(bound(&root), Ok(Some(10)));
+        root.file(NOTE, "0 10\n");
+        assert_eq!(bound(&root), Ok(Some(10)), "it is on its way");
         root.file(NOTE, "odd");
         assert_eq!(bound(&root), Ok(None));
     }

@@ -10,7 +10,7 @@ use setting::Ethtool;
 pub(crate) const OWN_SPREAD: &str = "default";
 
 /// The write side of the door: a root that also takes orders. The live machine has it, and
-/// [`crate::simulated::Simulated`] for tests; a replayed machine has not.
+/// `simulated::Simulated` for tests; a replayed machine has not.
 ///
 /// Errors are the kernel's own numbers, since what they mean depends on the place.
 pub trait Kernel: Root {
@@ -32,6 +32,9 @@ pub trait Kernel: Root {
     /// What the file system answers; the old file is still there then.
     fn replace(&self, path: &str, bytes: Option<&[u8]>) -> Result<(), Errno>;
 
+    /// Removes what a [`Kernel::replace`] that was killed left beside a file, where there is any.
+    fn sweep(&self, path: &str);
+
     /// What ethtool tells of a network device, in the words in which it is set: `rx=1024 tx=1024`.
     fn ethtool(&self, nic: &str, what: &Ethtool) -> Fact<String>;
 
@@ -41,6 +44,9 @@ pub trait Kernel: Root {
     /// # Errors
     /// What the driver answers; EOPNOTSUPP where it has no such thing.
     fn set_ethtool(&self, nic: &str, what: &Ethtool, values: &str) -> Result<(), Errno>;
+
+    /// How many rules of flow steering a network device has (`ethtool -n`).
+    fn flow_rules(&self, nic: &str) -> Fact<u32>;
 
     /// Whether a systemd unit is active.
     fn service(&self, unit: &str) -> Fact<bool>;

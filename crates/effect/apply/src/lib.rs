@@ -7,7 +7,8 @@
 //! ```
 //!
 //! [`apply`] carries a plan out, [`verify`] compares, [`revert`] takes back. All three take a
-//! [`Kernel`]: the live machine, or [`simulated::Simulated`] for tests. A replayed machine is none.
+//! [`Kernel`]: the live machine, or `simulated::Simulated` for tests, which the program is built
+//! without (feature `simulated`). A replayed machine is none.
 //!
 //! Changes name devices by what cannot move and places by what they mean; both are looked up at
 //! each write. Nothing is believed before it is read back, and nothing is taken back that somebody
@@ -28,11 +29,14 @@ mod hold;
 mod kernel;
 mod live;
 mod lookup;
+mod owner;
 mod pairs;
 mod prepare;
 mod receipts;
+#[cfg(any(test, feature = "simulated"))]
 pub mod simulated;
 mod spot;
+mod steering;
 mod undo;
 mod verify;
 mod waiting;
@@ -41,7 +45,7 @@ mod witness;
 #[cfg(test)]
 mod tests;
 
-pub use carry::apply;
+pub use carry::{apply, settle};
 pub use error::ApplyError;
 pub use hold::HOLD_VERB;
 pub use kernel::{Kernel, ServiceOrder};
@@ -49,4 +53,4 @@ pub use live::{hold_idle_latency, persist, take_back};
 pub use receipts::{Ending, OnFailure, Options, Receipt, Receipts};
 pub use undo::{Force, Reverted, Reverts, Selection, applied_plan, revert};
 pub use verify::{Standing, Verified, verify};
-pub use waiting::{Unconfirmed, confirm, due_s, guarded_by, waiting};
+pub use waiting::{Unconfirmed, confirm, due_s, guarded_by, nothing_waits, waiting};

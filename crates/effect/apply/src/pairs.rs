@@ -7,29 +7,48 @@
 use std::collections::BTreeMap;
 
 use machine::Feature;
+use setting::feature_names;
 
 /// Names and values.
 pub(crate) type Pairs = BTreeMap<String, String>;
 
-/// Short words of `ethtool -K` and the kernel's names (net/ethtool/common.c, `netdev_features_strings`).
-const FEATURES: [(&str, &str); 8] = [
-    ("gro", "rx-gro"),
-    ("gso", "tx-generic-segmentation"),
-    ("lro", "rx-lro"),
-    ("ntuple", "rx-ntuple-filter"),
-    ("rx", "rx-checksum"),
-    ("rxhash", "rx-hashing"),
-    ("sg", "tx-scatter-gather"),
-    ("tso", "tx-tcp-segmentation"),
-];
-
-/// Reads pairs of features, by the kernel's names.
+/// Reads pairs of features, by the kernel's names: all that a short word stands for.
 pub(crate) fn parse_features(text: &str) -> Pairs {
-    parse(text).into_iter().map(|(name, value)| (long(&name).to_owned(), value)).collect()
+    let mut all = Pairs::new();
+    for (word, value) in parse(text) {
+        all.extend(feature_names(&word).into_iter().map(|name| (name.to_owned(), value.clone())));
+    }
+    all
 }
 
-fn long(name: &str) -> &str {
-    FEATURES.iter().find(|(short, _)| *short == name).map_or(name, |(_, long)| long)
+/// Of the features that a wish stands for, those that can be changed, which `now` lists; the chief one
+/// where none can, so that it is asked for and refused.
+pub(crate) fn features_to_set(wanted: &str, now: &Pairs) -> Pairs {
+    let mut all = Pairs::new();
+    for (word, value) in parse(wanted) {
+        let names = feature_names(&word);
+        let mut known: Vec<&str> =
+            names.iter().copied().filter(|name| now.contains_key(*name)).collect();
+        if known.is_empty() {
+            known.extend(names.first());
+        }
+        all.extend(known.into_iter().map(|name| (name.to_owned(), value.clone())));
+    }
+    all
+}
+
+/// Whether features are as wanted: a short word is on while any that it stands for is.
+pub(crate) fn has_features(now: &Pairs, wanted: &str) -> bool {
+    let is = |(word, value): (String, String)| {
+        group(now, &word).is_some_and(|is| active(is) == active(&value))
+    };
+    parse(wanted).into_iter().all(is)
+}
+
+/// The value of a word's features: of the first that is on, else of the first.
+fn group<'a>(now: &'a Pairs, word: &str) -> Option<&'a String> {
+    let values = || feature_names(word).into_iter().filter_map(|name| now.get(name));
+    values().find(|value| active(value) == "on").or_else(|| values().next())
 }
 
 /// Of `all` the pairs that `wanted` is about, by its names: what a person compares. All of them
@@ -37,7 +56,7 @@ fn long(name: &str) -> &str {
 pub(crate) fn about(all: &str, wanted: &str) -> String {
     let known = parse(all);
     let pair = |name: String| {
-        let value = known.get(&name).or_else(|| known.get(long(&name)))?.clone();
+        let value = known.get(&name).or_else(|| group(&known, &name))?.clone();
         Some((name, value))
     };
     let pairs: Pairs = parse(wanted).into_keys().filter_map(pair).collect();
@@ -153,6 +172,19 @@ mod tests {
         assert!(holds(&now, &parse("rx-gro=on")) && holds(&now, &parse("gso=off")));
         assert!(!holds(&now, &parse("gso=on")) && !holds(&now, &parse("tso=off")));
         assert_eq!(asked("off/on"), "on");
+    }
+
+    #[test]
+    fn a_short_word_is_all_that_it_stands_for() {
+        let now = parse("tx-tcp-segmentation=off tx-tcp6-segmentation=on tx-udp-segmentation=on");
+        assert!(has_features(&now, "tso=on") && !has_features(&now, "tso=off"));
+        let set = print(&features_to_set("tso=off", &now));
+        assert_eq!(set, "tx-tcp-segmentation=off tx-tcp6-segmentation=off");
+        assert!(has_features(&parse(&set), "tso=off"));
+        assert_eq!(about(&print(&now), "tso=off"), "tso=on");
+        // What cannot be changed is asked for by its chief name.
+        assert_eq!(print(&features_to_set("lro=on", &now)), "rx-lro=on");
+        assert!(!has_features(&now, "lro=off"));
     }
 
     #[test]

@@ -9,9 +9,9 @@ use rustix::io::Errno;
 use setting::{Ethtool, Form, Outcome, Place, Plan, Planned};
 
 use crate::come::Come;
-use crate::lookup::{Absent, Found, Lookup, key};
+use crate::lookup::{Absent, Found, Lookup};
 use crate::spot::Spot;
-use crate::{Receipt, classify, pairs, witness};
+use crate::{Receipt, classify, pairs, steering, witness};
 
 /// What a plan comes to on this machine.
 pub(crate) struct Prepared {
@@ -31,10 +31,11 @@ struct Moved {
 }
 
 impl Moved {
-    fn add(&mut self, planned: &Planned, witnesses: &[Witness]) {
-        self.keys.extend(witnesses.iter().map(|w| key(w.device.as_ref(), &w.place, &w.part)));
+    fn add(&mut self, lookup: &Lookup<'_>, planned: &Planned, witnesses: &[Witness]) {
+        let key = |one: &Witness| lookup.key(one.device.as_ref(), &one.place, &one.part);
+        self.keys.extend(witnesses.iter().map(key));
         if let Some(device) =
-            planned.device.as_ref().filter(|_| witness::opens_again(&planned.place))
+            planned.device.as_ref().filter(|_| setting::opens_again(&planned.place))
         {
             self.opened.insert(device.name.clone());
             if planned.place == (Place::Ethtool { what: Ethtool::Channels }) {
@@ -45,7 +46,7 @@ impl Moved {
 
     fn holds(&self, planned: &Planned, key: &str) -> bool {
         let device = planned.device.as_ref().map_or("", |device| &device.name);
-        let is_opened = self.opened.contains(device) && witness::is_of_queue(&planned.place);
+        let is_opened = self.opened.contains(device) && setting::is_of_queue(&planned.place);
         let is_renumbered = planned.place == Place::BannedInterrupts
             && planned.to.contains(':')
             && !self.opened.is_empty();
@@ -137,18 +138,23 @@ fn one(
             return;
         }
     };
-    let own = key(planned.device.as_ref(), &found.place, &found.part);
+    let own = lookup.key(planned.device.as_ref(), &found.place, &found.part);
     let to = lookup.meant(&planned.place, &planned.to);
     let whole = (planned.device.as_ref(), &found.place, found.part.as_str());
-    let is_all = come.is_all(whole, &found.spot, form(planned), &to, &before);
+    let is_all = come.is_all(lookup, whole, &found.spot, form(planned), &to, &before);
     let is_there = is_all || found.spot.is(planned.form, &to, &before);
     if is_there && !moved.holds(planned, &own) {
         prepared.settled.push(receipt(Outcome::Equal, &before));
         return;
     }
-    if found.spot.spell(planned.form, &to, &before).is_none() {
+    let Some(bytes) = found.spot.spell(planned.form, &to, &before) else {
         let outcome = classify::refused(&found.spot, Errno::INVAL);
         prepared.settled.push(receipt(outcome, &before));
+        return;
+    };
+    if let Some(loss) = steering::loss(lookup.kernel, &found.spot, &bytes) {
+        let outcome = classify::refused(&found.spot, Errno::BUSY);
+        prepared.settled.push(Receipt { note: Some(loss), ..receipt(outcome, &before) });
         return;
     }
     let witnesses = match witness::of(lookup, planned.device.as_ref(), &found.place) {
@@ -158,7 +164,7 @@ fn one(
             return;
         }
     };
-    moved.add(planned, &witnesses);
+    moved.add(lookup, planned, &witnesses);
     prepared.intents.push(Intent {
         setting: planned.setting.clone(),
         device: planned.device.clone(),

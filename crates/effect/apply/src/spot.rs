@@ -10,7 +10,7 @@ use units::CpuSet;
 
 use crate::express::Control;
 use crate::kernel::ServiceOrder;
-use crate::{Kernel, banned, hold, pairs};
+use crate::{Kernel, banned, hold, pairs, steering};
 
 /// Spellings of a switch: on, off.
 const SWITCHES: [(&str, &str); 7] = [
@@ -99,7 +99,8 @@ impl Spot {
             },
             Self::Interrupt(_) => line(to),
             Self::Ethtool(_, Ethtool::Features) => {
-                Some(Raw::text(pairs::print(&pairs::parse_features(to))))
+                let now = pairs::parse(text(now));
+                Some(Raw::text(pairs::print(&pairs::features_to_set(to, &now))))
             }
             Self::Ethtool(_, Ethtool::ReceiveSpread) => {
                 let queues: u32 = to.trim().parse().ok().filter(|queues| *queues > 0)?;
@@ -130,6 +131,8 @@ impl Spot {
                 kernel.write(path, bytes.bytes().ok_or(Errno::NOENT)?)
             }
             Self::ReadRequest(path) => write_read_request(kernel, path, bytes.trimmed()),
+            // What somebody else set is not taken along, be it by taking back.
+            Self::Ethtool(..) if steering::loss(kernel, self, bytes).is_some() => Err(Errno::BUSY),
             Self::Ethtool(nic, what) => kernel.set_ethtool(nic, what, bytes.trimmed()),
             Self::Service(unit) => kernel.set_service(unit, order(bytes.trimmed())?),
             Self::IdleLatency => match bytes.trimmed() {
@@ -154,7 +157,7 @@ impl Spot {
                 spread(now).is_some_and(|queues| queues.to_string() == to.trim())
             }
             Self::Ethtool(_, Ethtool::Features) => {
-                pairs::holds(&pairs::parse(text(now)), &pairs::parse_features(to))
+                pairs::has_features(&pairs::parse(text(now)), to)
             }
             Self::Ethtool(..) => pairs::holds(&pairs::parse(text(now)), &pairs::parse(to)),
             Self::Banned(_, variable) => {

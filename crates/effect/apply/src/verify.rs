@@ -10,7 +10,7 @@ use setting::{Outcome, Place};
 use units::CpuSet;
 
 use crate::Kernel;
-use crate::lookup::{Absent, Lookup, key};
+use crate::lookup::{Absent, Lookup};
 use crate::spot::Spot;
 use crate::undo::{is_elsewhere, is_of_network, is_reset};
 
@@ -46,6 +46,9 @@ pub enum Standing {
         /// CPUs that it goes to.
         effective: String,
     },
+    /// It is as it was set before the last boot, and means something else since: interrupts have
+    /// other numbers.
+    Outdated,
     /// A reboot has reset it.
     Reset,
     /// It belongs to another network namespace than this process, and cannot be seen from here.
@@ -154,7 +157,7 @@ pub fn verify(
         for (index, entry) in transaction.entries.iter().enumerate() {
             let intent = &entry.intent;
             let holds = !entry.is_settled() && transaction.may_be_written(index) && was_set(entry);
-            let mut key = key(intent.device.as_ref(), &intent.place, &intent.part);
+            let mut key = lookup.key(intent.device.as_ref(), &intent.place, &intent.part);
             if is_of_network(intent) {
                 key.extend(transaction.begin.network.as_deref());
             }
@@ -167,6 +170,7 @@ pub fn verify(
                 true if is_elsewhere(transaction, intent, here.as_deref()) => {
                     (then(), Standing::Elsewhere)
                 }
+                true if !is_this_boot && intent.place.outlives_boot() => outdated(&lookup, entry),
                 true => standing(&lookup, entry),
             };
             verified.push(Verified {
@@ -229,6 +233,14 @@ fn standing(lookup: &Lookup<'_>, entry: &Entry) -> (String, Standing) {
     (path, standing)
 }
 
+/// What outlived the boot that it was made for.
+fn outdated(lookup: &Lookup<'_>, entry: &Entry) -> (String, Standing) {
+    match standing(lookup, entry) {
+        (path, Standing::AsSet) => (path, Standing::Outdated),
+        other => other,
+    }
+}
+
 /// Whether some of the CPUs of a list are offline.
 fn is_offline(lookup: &Lookup<'_>, cpus: &str) -> bool {
     let online = text(lookup.kernel, "/sys/devices/system/cpu/online").unwrap_or_default();
@@ -240,7 +252,7 @@ fn is_offline(lookup: &Lookup<'_>, cpus: &str) -> bool {
 
 /// What a driver resets when its device is opened again.
 fn is_of_nic(place: &Place) -> bool {
-    crate::witness::is_of_queue(place) || matches!(place, Place::Ethtool { .. })
+    setting::is_of_queue(place) || matches!(place, Place::Ethtool { .. })
 }
 
 /// `effective_affinity_list` follows at the next interrupt only.

@@ -37,6 +37,19 @@ pub fn waiting(
     Ok(of_now.map(unconfirmed).collect())
 }
 
+/// Refuses while a transaction of this boot waits: a later change of one of its places would have that
+/// place, and what guards the transaction could not give it back.
+///
+/// # Errors
+/// One waits, or the kernel does not tell this boot from another.
+pub fn nothing_waits(kernel: &dyn Kernel, transactions: &[Transaction]) -> Result<(), ApplyError> {
+    // How long it has is of no matter here.
+    match waiting(kernel, transactions, 0)?.first() {
+        Some(first) => Err(ApplyError::Waits(first.transaction)),
+        None => Ok(()),
+    }
+}
+
 fn waits(transaction: &Transaction) -> bool {
     let is_whole = transaction.end == Some(End::Done) && transaction.undoing.is_none();
     let is_guarded = transaction.begin.guard.is_some() && !transaction.is_confirmed;

@@ -33,6 +33,6 @@ pub use error::JournalError;
 pub use medium::{FileMedium, Medium, MemoryMedium, Wait};
 pub use raw::Raw;
 pub use read::{Contents, parse};
-pub use record::{Begin, Due, End, Guard, Intent, Kept, Receipt, Record, Undoing, Witness};
+pub use record::{Begin, Due, End, Guard, Intent, Kept, Owner, Receipt, Record, Undoing, Witness};
 pub use state::{Entry, Transaction};
 pub use write::Journal;

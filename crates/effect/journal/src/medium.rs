@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -107,13 +108,19 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Makes a folder, and its name safe from a loss of power.
+/// Makes a folder and those above it, and the name of each safe from a loss of power.
 fn make_folder(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
+    let made: Vec<&Path> = folder.ancestors().take_while(|each| !is_folder(each)).collect();
+    if made.is_empty() {
         return Ok(());
     }
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    sync_folder(folder_of(folder))
+    made.into_iter().rev().try_for_each(|each| sync_folder(folder_of(each)))
+}
+
+/// The empty path is the folder of now.
+fn is_folder(path: &Path) -> bool {
+    path.as_os_str().is_empty() || path.is_dir()
 }
 
 fn sync_folder(folder: &Path) -> io::Result<()> {
@@ -160,13 +167,27 @@ fn open_own(path: &Path, purpose: &Purpose) -> io::Result<File> {
     options.open(path)
 }
 
+/// [`is_held`] has the lock for microseconds; whoever changes a machine has it for longer.
+const GLANCES: u32 = 5;
+const GLANCE: Duration = Duration::from_millis(10);
+
 fn hold(lock: &File, path: &Path, wait: Wait<'_>) -> Result<(), JournalError> {
     let failed = |errno: Errno| JournalError::Io {
         what: "lock",
         path: path.to_owned(),
         source: errno.into(),
     };
-    match flock(lock, FlockOperation::NonBlockingLockExclusive) {
+    let mut tried = flock(lock, FlockOperation::NonBlockingLockExclusive);
+    // Whoever waits needs no second look.
+    let glances = if matches!(wait, Wait::Refuse) { GLANCES } else { 0 };
+    for _ in 0..glances {
+        if tried != Err(Errno::WOULDBLOCK) {
+            break;
+        }
+        std::thread::sleep(GLANCE);
+        tried = flock(lock, FlockOperation::NonBlockingLockExclusive);
+    }
+    match tried {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => {
             let pid = holder(lock);

@@ -7,8 +7,8 @@ use crate::{JournalError, Record, Transaction};
 
 /// Format of this version.
 pub(crate) const SCHEMA: &str = "journal/1";
-/// Minor version of the format: 1 tells network namespaces and guards.
-pub(crate) const MINOR: u32 = 1;
+/// Minor version of the format: 1 tells network namespaces and guards, 2 who made a transaction.
+pub(crate) const MINOR: u32 = 2;
 /// A journal of a hundred thousand changes has some ten megabytes.
 pub(crate) const MOST: u64 = 1 << 30;
 
@@ -77,14 +77,18 @@ fn end_of_line(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Whether bytes without a whole first line are what a process left that died while it made its
-/// journal. Only these may be cut away: a new journal's first line is always the same, and NUL bytes
-/// may stand in for its end.
+/// journal. Only these may be cut away: a new journal's first line is always the same for a minor
+/// version, and NUL bytes may stand in for its end.
 pub(crate) fn begins_ours(bytes: &[u8]) -> bool {
-    let Ok(first) = line::encode(0, &head(0)) else { return false };
+    bytes.is_empty() || (0..=MINOR).any(|minor| begins(bytes, minor))
+}
+
+fn begins(bytes: &[u8], minor: u32) -> bool {
+    let head = Record::Journal { schema: SCHEMA.to_owned(), minor, last: 0 };
+    let Ok(first) = line::encode(0, &head) else { return false };
     let same = bytes.iter().zip(&first).take_while(|(byte, own)| byte == own).count();
     let rest = bytes.get(same..).unwrap_or_default();
-    let is_begun = same > 0 && bytes.len() < first.len() && rest.iter().all(|byte| *byte == 0);
-    bytes.is_empty() || is_begun
+    same > 0 && bytes.len() < first.len() && rest.iter().all(|byte| *byte == 0)
 }
 
 /// The first line of a journal.

@@ -111,8 +111,11 @@ pub struct Begin {
     pub at: String,
     /// The nearside that made it.
     pub version: String,
-    /// Why: the command as typed.
+    /// Why: the command as typed. Nothing that nearside is told on a command line is a secret.
     pub why: String,
+    /// Who made it; none where that was not told, and before minor version 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
     /// The network namespace that it was made in, as `/proc/self/ns/net` links to it:
     /// `net:[4026531840]`. None where that is not told, and before minor version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,6 +123,19 @@ pub struct Begin {
     /// What takes it back by itself; none where nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Guard>,
+}
+
+/// Who made a transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The user that it was made as.
+    pub user: u32,
+    /// The user that had logged in; none where no login began it, as at boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<u32>,
+    /// What the one that logged in, else the other, was called on that machine then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// What takes a transaction back by itself unless a person confirms it.
@@ -150,8 +166,8 @@ pub struct Intent {
     pub device: Option<Device>,
     /// Where it is written.
     pub place: Place,
-    /// Which of the files that the place stands for, by the name that filled its `*`; empty where
-    /// there is one.
+    /// Which of the files that the place stands for, by the name that filled its `*`, or by the
+    /// qualified name of an NVMe subsystem; empty where there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub part: String,
     /// Where that was when the change was made.

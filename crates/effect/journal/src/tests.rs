@@ -29,6 +29,7 @@ fn head(why: &str) -> Begin {
         at: "2026-01-01T00:00:00Z".to_owned(),
         version: "0.1.0".to_owned(),
         why: why.to_owned(),
+        owner: None,
         network: None,
         guard: None,
     }
@@ -38,15 +39,21 @@ fn on(medium: &MemoryMedium) -> Journal {
     Journal::on(Box::new(medium.clone()), Path::new("journal")).unwrap()
 }
 
+/// Begins a transaction of which nothing else is told yet.
+fn begin(journal: &mut Journal, why: &str) -> u64 {
+    let transaction = journal.next_transaction();
+    journal.append(Record::Begin(Begin { transaction, ..head(why) })).unwrap();
+    transaction
+}
+
+/// Two changes that are intended.
+fn intents() -> Vec<Intent> {
+    (0..2).map(|index| intent(&format!("/proc/sys/{index}"))).collect()
+}
+
 /// A transaction of two changes, both made.
 fn write(journal: &mut Journal) -> u64 {
-    let id = journal.begin(head("apply")).unwrap();
-    for index in 0..2 {
-        let intent = Box::new(intent(&format!("/proc/sys/{index}")));
-        journal.append(Record::Intend { transaction: id, index, intent }).unwrap();
-    }
-    journal.append(Record::Ready { transaction: id }).unwrap();
-    journal.sync().unwrap();
+    let id = journal.intend(head("apply"), &intents()).unwrap();
     for index in 0..2 {
         let receipt = Receipt {
             outcome: Outcome::Applied,
@@ -74,6 +81,25 @@ fn what_was_written_is_read_again() {
     assert_eq!(again.transactions(), journal.transactions());
     assert_eq!(again.transactions()[0].end, Some(End::Done));
     assert!(again.transactions()[0].entries.iter().all(|entry| entry.receipt.is_some()));
+}
+
+/// Intentions go to the medium by one write: as far as it came, nothing was written for them.
+#[test]
+fn intentions_are_all_told_or_none_may_be_written() {
+    let medium = MemoryMedium::default();
+    let length = {
+        on(&medium);
+        medium.bytes().len()
+    };
+    let id = on(&medium).intend(head("apply"), &intents()).unwrap();
+    let whole = medium.bytes();
+    for cut in length..whole.len() {
+        let torn = on(&MemoryMedium::with(whole[..cut].to_vec()));
+        let transaction = torn.transaction(id);
+        let is_none = |index| transaction.is_none_or(|one| !one.may_be_written(index));
+        assert!((0..2).all(is_none), "cut at {cut}");
+    }
+    assert!(on(&medium).transaction(id).is_some_and(|one| one.may_be_written(0)));
 }
 
 #[test]
@@ -134,9 +160,34 @@ fn a_newer_format_is_refused_by_name() {
         let record = Record::Journal { schema: schema.to_owned(), minor, last: 0 };
         parse(&line::encode(0, &record).unwrap()).unwrap_err().to_string()
     };
-    let says = "the journal has the format \"journal/2.0\"; this nearside knows \"journal/1.1\"";
+    let says = "the journal has the format \"journal/2.0\"; this nearside knows \"journal/1.2\"";
     assert_eq!(message("journal/2", 0), says);
-    assert!(message("journal/1", 2).contains("\"journal/1.2\""));
+    assert!(message("journal/1", 3).contains("\"journal/1.3\""));
+}
+
+/// A journal of an older minor version, and what is left of one whose process died at its first line.
+#[test]
+fn an_older_format_is_read_and_written_on() {
+    for minor in 0..read::MINOR {
+        let head = Record::Journal { schema: read::SCHEMA.to_owned(), minor, last: 6 };
+        let medium = MemoryMedium::with(line::encode(0, &head).unwrap());
+        assert_eq!(write(&mut on(&medium)), 7);
+        assert_eq!(on(&medium).transactions().len(), 1);
+        let head = Record::Journal { schema: read::SCHEMA.to_owned(), minor, last: 0 };
+        let mut torn = line::encode(0, &head).unwrap();
+        torn.truncate(torn.len() / 2);
+        assert_eq!(write(&mut on(&MemoryMedium::with(torn))), 1);
+    }
+}
+
+#[test]
+fn who_made_a_transaction_is_read_again() {
+    let medium = MemoryMedium::default();
+    let owner = Some(Owner { user: 0, login: Some(1000), name: Some("anna".to_owned()) });
+    let begin = Begin { owner: owner.clone(), ..head("apply") };
+    let id = on(&medium).intend(begin, &intents()).unwrap();
+    let told = |journal: &Journal| journal.transaction(id).and_then(|one| one.begin.owner.clone());
+    assert_eq!(told(&on(&medium)), owner);
 }
 
 #[test]
@@ -155,14 +206,14 @@ fn what_is_fully_undone_is_dropped_and_numbers_go_on() {
     undo(&mut again, second, 1);
     again.compact().unwrap();
     assert_eq!(again.transactions(), []);
-    assert_eq!(on(&medium).begin(head("next")).unwrap(), second + 1);
+    assert_eq!(begin(&mut on(&medium), "next"), second + 1);
 }
 
 #[test]
 fn only_the_change_in_flight_may_be_written() {
     let medium = MemoryMedium::default();
     let mut journal = on(&medium);
-    let id = journal.begin(head("apply")).unwrap();
+    let id = begin(&mut journal, "apply");
     for index in 0..3 {
         let intent = Box::new(intent("/proc/sys/a"));
         journal.append(Record::Intend { transaction: id, index, intent }).unwrap();
@@ -185,7 +236,7 @@ fn only_the_change_in_flight_may_be_written() {
 fn what_waits_and_what_comes_before_it_may_be_written() {
     let medium = MemoryMedium::default();
     let mut journal = on(&medium);
-    let id = journal.begin(head("apply")).unwrap();
+    let id = begin(&mut journal, "apply");
     for index in 0..4 {
         let intent = Box::new(intent("/proc/sys/a"));
         journal.append(Record::Intend { transaction: id, index, intent }).unwrap();

@@ -8,8 +8,8 @@ use crate::medium::{boot_now, demand_journal, is_held, read_file};
 use crate::read::{MOST, head, parse_in};
 use crate::state::Fold;
 use crate::{
-    Begin, Contents, Entry, FileMedium, JournalError, Medium, Record, Transaction, Undoing, Wait,
-    line,
+    Begin, Contents, Entry, FileMedium, Intent, JournalError, Medium, Record, Transaction, Undoing,
+    Wait, line,
 };
 
 /// A journal, held by this process alone.
@@ -117,13 +117,22 @@ impl Journal {
         self.fold.last.saturating_add(1)
     }
 
-    /// Begins a transaction and gives its number; `begin`'s own number does not count.
+    /// Begins a transaction with all that it intends, waits until that is safe from a loss of power,
+    /// and gives its number; `begin`'s own number does not count.
     ///
     /// # Errors
-    /// It cannot be written.
-    pub fn begin(&mut self, begin: Begin) -> Result<u64, JournalError> {
+    /// It cannot be written, or not be made safe. Then nothing may be written for it: a part that is
+    /// on the medium all the same is a transaction that wrote nothing.
+    pub fn intend(&mut self, begin: Begin, intents: &[Intent]) -> Result<u64, JournalError> {
         let transaction = self.next_transaction();
-        self.append(Record::Begin(Begin { transaction, ..begin }))?;
+        let mut records = vec![Record::Begin(Begin { transaction, ..begin })];
+        records.extend(intents.iter().enumerate().map(|(index, intent)| {
+            let intent = Box::new(intent.clone());
+            Record::Intend { transaction, index, intent }
+        }));
+        records.push(Record::Ready { transaction });
+        self.append_all(records)?;
+        self.sync()?;
         Ok(transaction)
     }
 
@@ -135,18 +144,37 @@ impl Journal {
     pub fn append(&mut self, record: Record) -> Result<(), JournalError> {
         self.fold.admits(&record).map_err(|missing| missing.on(0))?;
         let text = line::encode(self.next, &record).map_err(|error| self.failed(error.into()))?;
+        self.write(&text)?;
+        self.next += 1;
+        self.fold.take(record).map_err(|missing| missing.on(0))
+    }
+
+    /// Adds records of which each rests on those before it, by one write.
+    fn append_all(&mut self, records: Vec<Record>) -> Result<(), JournalError> {
+        let mut text = Vec::new();
+        let mut next = self.next;
+        for record in &records {
+            text.extend(line::encode(next, record).map_err(|error| self.failed(error.into()))?);
+            next += 1;
+        }
+        self.write(&text)?;
+        self.next = next;
+        records.into_iter().try_for_each(|record| self.fold.take(record)).map_err(|m| m.on(0))
+    }
+
+    /// Adds bytes, or none of them.
+    fn write(&mut self, text: &[u8]) -> Result<(), JournalError> {
         if self.is_torn {
             // Half a line in front of the next one would spoil both.
             self.medium.cut(self.length).map_err(|error| self.failed(error))?;
             self.is_torn = false;
         }
-        if let Err(error) = self.medium.append(&text) {
+        if let Err(error) = self.medium.append(text) {
             self.is_torn = self.medium.cut(self.length).is_err();
             return Err(self.failed(error));
         }
         self.length += text.len();
-        self.next += 1;
-        self.fold.take(record).map_err(|missing| missing.on(0))
+        Ok(())
     }
 
     /// Waits until everything is safe from a loss of power.

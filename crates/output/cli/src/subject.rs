@@ -83,18 +83,31 @@ const LISTS: [&str; 2] = ["vendors", "command-line"];
 /// The longest text that a person names, an entry or a profile; the built-in entries have up to 4 KiB.
 const MOST: u64 = 1 << 20;
 
-/// (file, text) of each TOML file of a folder, sorted by name.
+/// (file, text) of each TOML file in a folder and in its groups, sorted by name.
 fn entries(folder: &Path) -> Result<Vec<(String, String)>, Expected> {
-    let cannot = |error: std::io::Error| {
+    let mut paths = Vec::new();
+    gather(folder, DEPTH, &mut paths).map_err(|error| {
         let what = format!("cannot read the catalogue folder {}: {error}", folder.display());
         Expected::precondition(what, "name a folder of TOML files, one a setting")
-    };
-    let names = fs::read_dir(folder).map_err(cannot)?;
-    let mut paths: Vec<PathBuf> =
-        names.map(|name| Ok(name?.path())).collect::<std::io::Result<_>>().map_err(cannot)?;
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    })?;
     paths.sort();
     paths.into_iter().map(|path| Ok((path.display().to_string(), entry(&path)?))).collect()
+}
+
+/// How deep groups may lie in a catalogue folder, so that a loop of links ends.
+const DEPTH: u32 = 4;
+
+fn gather(folder: &Path, depth: u32, paths: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for item in fs::read_dir(folder)? {
+        let path = item?.path();
+        let is_list = LISTS.iter().any(|list| path.ends_with(list));
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            paths.push(path);
+        } else if path.is_dir() && !is_list && depth > 0 {
+            gather(&path, depth - 1, paths)?;
+        }
+    }
+    Ok(())
 }
 
 fn entry(path: &Path) -> Result<String, Expected> {

@@ -12,12 +12,18 @@ use crate::typed;
 /// The width of what goes to a file or a pipe.
 const PIPE_WIDTH: usize = 100;
 
-/// How to draw, by the terminal and the environment (NO_COLOR, CLICOLOR_FORCE, LANG).
+/// How to draw, by the terminal and the environment (COLUMNS, NO_COLOR, CLICOLOR_FORCE, LANG).
 pub(crate) fn style(color: Color) -> Style {
-    let width = terminal_size::terminal_size_of(std::io::stdout())
-        .map_or(PIPE_WIDTH, |(width, _)| usize::from(width.0))
-        .clamp(40, 200);
+    let terminal = terminal_size::terminal_size_of(std::io::stdout());
+    let width =
+        terminal.map(|(width, _)| usize::from(width.0)).or_else(asked).unwrap_or(PIPE_WIDTH);
+    let width = width.clamp(40, 200);
     Style { width, color: is_coloured(color), unicode: is_unicode() }
+}
+
+/// The width that a person asks for what goes to a file or a pipe.
+fn asked() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.trim().parse().ok().filter(|columns| *columns > 0)
 }
 
 fn is_coloured(color: Color) -> bool {

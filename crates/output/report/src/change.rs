@@ -4,7 +4,7 @@
 //! Alike lines of several devices are one, so that a thousand CPUs are a line and not a thousand.
 
 use apply::{Ending, Receipt, Receipts, Reverted, Standing, Unconfirmed, Verified};
-use journal::Transaction;
+use journal::{Owner, Transaction};
 use setting::{Left, Outcome, Undone};
 
 use crate::frame::{Table, paragraph};
@@ -310,9 +310,17 @@ pub fn listed(transactions: &[Transaction], waiting: &[Unconfirmed]) -> String {
     let line = |(each, state): (&Transaction, &String)| {
         let begin = &each.begin;
         let why = text::harmless(&begin.why);
-        format!("{:>4}  {}  {state:<width$}  {why}\n", begin.transaction, begin.at)
+        let by =
+            begin.owner.as_ref().map_or_else(String::new, |owner| format!("  by {}", by(owner)));
+        format!("{:>4}  {}  {state:<width$}  {why}{by}\n", begin.transaction, begin.at)
     };
     transactions.iter().zip(&states).rev().map(line).collect()
+}
+
+/// Who made a transaction, as part of a sentence.
+fn by(owner: &Owner) -> String {
+    let id = || format!("user {}", owner.login.unwrap_or(owner.user));
+    owner.name.as_ref().map_or_else(id, |name| text::harmless(name))
 }
 
 fn verified_row(each: &Verified) -> Row {
@@ -337,6 +345,11 @@ fn verified_row(each: &Verified) -> Row {
             "waiting",
             Role::Dim,
             format!("{wanted}; still on {effective}, since no interrupt came"),
+        ),
+        Standing::Outdated => (
+            "outdated",
+            Role::Bad,
+            format!("{wanted}: numbers of an earlier boot; the next apply takes them out"),
         ),
         Standing::Reset => ("reset", Role::Warn, format!("{wanted}: a reboot has reset it")),
         Standing::Elsewhere => (

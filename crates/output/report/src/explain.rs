@@ -14,11 +14,12 @@ use setting::{
 };
 
 use crate::text::harmless;
+use crate::words;
 
 /// The entry as prose, wrapped to `width` columns (held between 40 and 100).
 pub fn explain(setting: &Setting, catalogue: &Catalogue, width: usize) -> String {
     let mut page = Page { text: String::new(), width: width.clamp(40, 100) };
-    page.line(&format!("{}: {}", setting.id, setting.title));
+    page.wrap(&format!("{}: {}", setting.id, setting.title), "", "    ");
     page.paragraph(&setting.what, 0);
     values(&mut page, setting);
     if setting.observe.fact.as_deref() == Some("command-line-overrides") {
@@ -27,6 +28,9 @@ pub fn explain(setting: &Setting, catalogue: &Catalogue, width: usize) -> String
     wishes(&mut page, setting);
     page.heading("What it brings");
     setting.effect.iter().for_each(|effect| effect_lines(&mut page, effect));
+    if setting.effect.iter().any(|effect| effect.ratio.is_some()) {
+        page.paragraph(MATTERS, 2);
+    }
     page.heading("What it costs");
     page.paragraph(&setting.trade_off, 2);
     how_to_see(&mut page, setting);
@@ -35,8 +39,9 @@ pub fn explain(setting: &Setting, catalogue: &Catalogue, width: usize) -> String
     page.text
 }
 
-/// Every entry on a line, grouped as the catalogue's folders are.
-pub fn explain_list(catalogue: &Catalogue) -> String {
+/// Every entry with its title, grouped as the catalogue's folders are, wrapped to `width` columns
+/// (held between 40 and 200).
+pub fn explain_list(catalogue: &Catalogue, width: usize) -> String {
     let mut groups: BTreeMap<(usize, &str), Vec<&Setting>> = BTreeMap::new();
     for setting in catalogue.settings() {
         let group = catalogue.group(&setting.id);
@@ -44,18 +49,16 @@ pub fn explain_list(catalogue: &Catalogue) -> String {
         groups.entry((place, group)).or_default().push(setting);
     }
     let longest = catalogue.settings().iter().map(|setting| setting.id.len()).max().unwrap_or(0);
-    let mut text = String::new();
+    let mut page = Page { text: String::new(), width: width.clamp(40, 200) };
     for ((place, group), settings) in groups {
-        let title = GROUPS.get(place).map_or(group, |(_, title)| title);
-        let _ = writeln!(text, "{title}");
+        page.line(GROUPS.get(place).map_or(group, |(_, title)| title));
         for setting in settings {
-            let line = format!("  {:longest$}  {}", setting.id, setting.title);
-            let _ = writeln!(text, "{}", harmless(&line));
+            page.pair(&setting.id, longest, &setting.title);
         }
-        text.push('\n');
+        page.line("");
     }
-    let _ = writeln!(text, "`nearside explain SETTING` tells all about one of them.");
-    text
+    page.wrap("`nearside explain SETTING` tells all about one of them.", "", "");
+    page.text
 }
 
 /// The catalogue's folders in the order of the list.
@@ -110,7 +113,8 @@ impl Page {
             .subsequent_indent(rest)
             .break_words(false)
             .word_splitter(textwrap::WordSplitter::NoHyphenation);
-        for line in textwrap::wrap(prose, options) {
+        // Texts of the catalogue have the line ends of their files.
+        for line in textwrap::wrap(&words::squeezed(prose), options) {
             self.line(&line);
         }
     }
@@ -220,6 +224,11 @@ fn effect_lines(page: &mut Page, effect: &Effect) {
     page.paragraph(&format!("({basis}. Source: {}.)", effect.source.trim_end_matches('.')), 4);
 }
 
+/// Why a large gain and a low rank, or the other way round, are no contradiction.
+const MATTERS: &str = "How much it matters, and with it the severity of a finding, is nearside's \
+                       judgement of how much I/O a machine can lose by it. A percentage is what the \
+                       machine of the study gained, by all that was changed at once.";
+
 fn impact_words(impact: Severity) -> &'static str {
     match impact {
         Severity::High => "Matters much",
@@ -308,6 +317,11 @@ fn taken(setting: &Setting, write: &Write) -> String {
     let words: Vec<&str> = match write.place {
         Some(WritePlace::Interrupt) => vec!["near", "whole-node", "node:N", "cpus:LIST"],
         Some(WritePlace::IdleLatency) => vec!["MICROSECONDS"],
+        Some(WritePlace::TransmitSteering) => vec!["matched"],
+        Some(WritePlace::ReceiveSteering) => vec!["off", "near"],
+        Some(WritePlace::FlowSteering) => vec!["on", "off"],
+        Some(WritePlace::ReceiveSpread) => vec!["even", "N"],
+        Some(WritePlace::Service) => vec!["running", "stopped"],
         _ if !write.values.is_empty() => write.values.keys().map(String::as_str).collect(),
         _ => match setting.observe.form {
             Form::Number => vec!["N"],
@@ -395,23 +409,17 @@ mod tests {
     fn no_page_is_wider_than_asked_but_for_commands_and_paths() {
         let catalogue = Catalogue::built_in();
         for setting in catalogue.settings() {
-            for width in [40, 80] {
+            let command = setting.by_hand.as_ref().map(|line| line.replace("{device}", "DEVICE"));
+            let command = command.map(|line| line.replace("{value}", "VALUE")).unwrap_or_default();
+            let is_whole = |line: &str| {
+                let is_one_word = !line.trim().contains(' ');
+                is_one_word || line.starts_with("nearside apply --set ") || line == command
+            };
+            for width in [40, 80, 100] {
                 let page = explain(setting, &catalogue, width);
-                let wide = page
-                    .lines()
-                    .find(|line| line.chars().count() > width && line.trim_start().contains(' '));
-                let command =
-                    setting.by_hand.as_ref().map(|line| line.replace("{device}", "DEVICE"));
-                let is_command = |line: &str| {
-                    line.trim().starts_with("nearside apply --set ")
-                        || command
-                            .as_ref()
-                            .is_some_and(|c| line.trim() == c.replace("{value}", "VALUE"))
-                };
-                let title = format!("{}: {}", setting.id, setting.title);
-                if let Some(wide) = wide {
-                    assert!(is_command(wide) || wide == title, "{}: {wide:?}", setting.id);
-                }
+                let mut wide = page.lines().filter(|line| line.chars().count() > width);
+                let odd = wide.find(|line| !is_whole(line.trim()));
+                assert_eq!(odd, None, "{} at {width}", setting.id);
             }
         }
     }
@@ -426,10 +434,35 @@ mod tests {
         assert!(page.chars().all(|c| c == '\n' || !c.is_control()), "{page:?}");
     }
 
+    /// A text of several lines in its file is one paragraph: no line is broken before it is full.
+    #[test]
+    fn lines_are_as_full_as_the_next_word_lets_them_be() {
+        let catalogue = Catalogue::built_in();
+        for setting in catalogue.settings() {
+            let page = explain(setting, &catalogue, 80);
+            let heading = "What management controllers call it";
+            let names = page.split_once(heading).map_or("", |(_, names)| names);
+            let lines: Vec<&str> = names.lines().filter(|line| !line.is_empty()).collect();
+            for pair in lines.windows(2) {
+                let (&[first, second], Some(word)) = (pair, pair[1].split_whitespace().next())
+                else {
+                    continue;
+                };
+                let goes_on = second.starts_with("    ");
+                let full = first.chars().count() + 1 + word.chars().count() > 80;
+                assert!(!goes_on || full, "{}: {first:?} {second:?}", setting.id);
+            }
+        }
+    }
+
     #[test]
     fn the_list_has_every_setting_once() {
         let catalogue = Catalogue::built_in();
-        let list = explain_list(&catalogue);
+        for width in [80, 132] {
+            let list = explain_list(&catalogue, width);
+            assert_eq!(list.lines().find(|line| line.chars().count() > width), None);
+        }
+        let list = explain_list(&catalogue, 100);
         for setting in catalogue.settings() {
             let line = format!("  {} ", setting.id);
             assert_eq!(list.matches(&line).count(), 1, "{}", setting.id);

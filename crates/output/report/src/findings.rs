@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The audit for a terminal: what costs, what it rests on, what to do, what doing it costs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Trouble, Why};
 use setting::{
@@ -29,11 +29,54 @@ pub struct Found<'a> {
     pub named: &'a str,
 }
 
-impl Found<'_> {
-    /// How many settings were read, and how many could not be seen.
-    pub(crate) fn seen(&self) -> (usize, usize) {
-        let read = self.observations.iter().filter(|seen| seen.value.is_ok()).count();
-        (read, self.observations.len().saturating_sub(read))
+/// How much was looked at. A setting may have many places, one for each CPU or drive: it is read
+/// where any of them was.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Seen<'a> {
+    /// Settings that were read.
+    pub(crate) settings: BTreeSet<&'a str>,
+    /// Places at which they were read.
+    pub(crate) places: usize,
+    /// Settings of which no place was read, and why not the first.
+    pub(crate) unseen: BTreeMap<&'a str, &'a Why>,
+}
+
+impl<'a> Found<'a> {
+    /// How much was looked at.
+    pub(crate) fn seen(&self) -> Seen<'a> {
+        let mut seen = Seen::default();
+        for one in self.observations {
+            match &one.value {
+                Ok(_) => {
+                    seen.settings.insert(&one.setting);
+                    seen.places += 1;
+                }
+                Err(why) => {
+                    seen.unseen.entry(&one.setting).or_insert(why);
+                }
+            }
+        }
+        let Seen { settings, unseen, .. } = &mut seen;
+        unseen.retain(|setting, _| !settings.contains(setting));
+        seen
+    }
+}
+
+impl Seen<'_> {
+    /// `98 settings read at 339 places, 29 not seen`; empty where nothing was looked at.
+    fn text(&self) -> String {
+        let (read, unseen) = (self.settings.len(), self.unseen.len());
+        let at = match self.places {
+            places if places > read => format!(" at {}", text::count(places, "place")),
+            _ => String::new(),
+        };
+        match (read, unseen) {
+            (0, 0) => String::new(),
+            (read, 0) => format!("{} read{at}", text::count(read, "setting")),
+            (read, unseen) => {
+                format!("{} read{at}, {unseen} not seen", text::count(read, "setting"))
+            }
+        }
     }
 }
 
@@ -61,10 +104,17 @@ const MOST_NAMED: usize = 4;
 /// Things unseen for one reason that the brief form names.
 const BRIEF_UNSEEN: usize = 6;
 
+/// What the words and the order mean: a large gain of a study does not make a finding large here.
+const ORDER: &str = "The worst first: by how much of the I/O here each can hold up, not by what a \
+                     study gained elsewhere.";
+
 /// Draws the findings.
 pub fn draw(found: &Found<'_>, detail: Detail, style: &Style) -> String {
     let columns = style.columns();
     let mut lines = paragraph(Role::Strong, &summary(found), 0, columns);
+    if found.findings.len() > 1 {
+        lines.extend(paragraph(Role::Dim, ORDER, 0, columns));
+    }
     for (rank, finding) in found.findings.iter().enumerate() {
         lines.push(Line::default());
         lines.extend(heading(rank + 1, finding, columns));
@@ -81,13 +131,11 @@ pub fn draw(found: &Found<'_>, detail: Detail, style: &Style) -> String {
     paint(&lines, style)
 }
 
-/// `5 findings for the goal throughput: 1 high, 4 medium. 57 settings read, 12 not seen.`
+/// `5 findings for the goal throughput: 1 high, 4 medium. 57 settings read at 212 places, 12 not
+/// seen.`
 fn summary(found: &Found<'_>) -> String {
-    let read = match found.seen() {
-        (0, 0) => String::new(),
-        (read, 0) => format!(" {} read.", text::count(read, "setting")),
-        (read, unseen) => format!(" {} read, {unseen} not seen.", text::count(read, "setting")),
-    };
+    let read = found.seen().text();
+    let read = if read.is_empty() { read } else { format!(" {read}.") };
     if found.findings.is_empty() {
         return format!("Nothing found that {}.{read}", words::costs(found.goal));
     }
@@ -192,7 +240,8 @@ fn step(finding: &Finding, change: &Change) -> String {
 }
 
 fn full(found: &Found<'_>, finding: &Finding, columns: usize) -> Vec<Line> {
-    let mut lines = labelled("why", &finding.because, columns);
+    let mut lines = labelled("severity", &severity(finding), columns);
+    lines.extend(labelled("why", &finding.because, columns));
     lines.extend(labelled("is", &finding.observed, columns));
     lines.extend(labelled("wanted", &finding.wanted, columns));
     lines.extend(labelled("effect", &effect(&finding.effect), columns));
@@ -223,6 +272,11 @@ fn full(found: &Found<'_>, finding: &Finding, columns: usize) -> Vec<Line> {
         columns,
     ));
     lines
+}
+
+/// `high: less than 70 % of the bandwidth is left`.
+fn severity(finding: &Finding) -> String {
+    format!("{}: {}", words::severity(finding.severity), finding.severity_from)
 }
 
 /// What a line of evidence said, and what that means where nobody can tell by looking.
@@ -313,14 +367,12 @@ fn confidence(confidence: Confidence) -> &'static str {
 /// a setting that this machine or kernel does not have is counted there, and named in the full form.
 fn unseen(found: &Found<'_>, detail: Detail, columns: usize) -> Vec<Line> {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    let mut missing = 0;
-    let settings = found.observations.iter().filter_map(|seen| {
-        let why = seen.value.as_ref().err()?;
-        Some((why, seen.setting.as_str()))
-    });
+    let mut missing: BTreeSet<&str> = BTreeSet::new();
+    let seen = found.seen();
+    let settings = seen.unseen.iter().map(|(setting, why)| (*why, *setting));
     for (why, what) in found.unknown.iter().map(|t| (&t.why, t.what.as_str())).chain(settings) {
-        if detail == Detail::Brief && matches!(why, Why::Absent | Why::NotSupported) {
-            missing += 1;
+        if detail == Detail::Brief && is_missing(why) {
+            missing.insert(what);
             continue;
         }
         let whats = reasons.entry(words::why(why)).or_default();
@@ -337,12 +389,33 @@ fn unseen(found: &Found<'_>, detail: Detail, columns: usize) -> Vec<Line> {
         lines.extend(paragraph(Role::Plain, &format!("Not seen, {why}:"), 0, columns));
         lines.extend(paragraph(Role::Dim, &format!("{}{more}", shown.join("; ")), 2, columns));
     }
-    if missing > 0 {
+    if !missing.is_empty() {
         let text = format!(
-            "{} that this machine, its kernel or the capture of it does not have",
-            text::count(missing, "setting")
+            "Not seen: {} that this machine, its kernel or the capture of it does not have; \
+             --verbose names them.",
+            settings_and_facts(&missing, &seen)
         );
-        lines.extend(paragraph(Role::Dim, &format!("Not seen: {text}."), 0, columns));
+        lines.extend(paragraph(Role::Dim, &text, 0, columns));
     }
     lines
+}
+
+/// Whether there is nothing to read: no person can do anything about it.
+pub(crate) fn is_missing(why: &Why) -> bool {
+    matches!(why, Why::Absent | Why::NotSupported)
+}
+
+/// `29 settings`, `29 settings and 2 other things`: of what is missing, what a person can turn and
+/// what only describes the machine.
+fn settings_and_facts(missing: &BTreeSet<&str>, seen: &Seen<'_>) -> String {
+    let settings = missing.iter().filter(|what| seen.unseen.contains_key(**what)).count();
+    match (settings, missing.len().saturating_sub(settings)) {
+        (settings, 0) => text::count(settings, "setting"),
+        (0, others) => text::count(others, "thing"),
+        (settings, others) => format!(
+            "{} and {}",
+            text::count(settings, "setting"),
+            text::count(others, "other thing")
+        ),
+    }
 }

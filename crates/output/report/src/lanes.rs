@@ -7,7 +7,7 @@ use units::{ByteRate, PciAddress};
 use crate::frame::{Table, paragraph};
 use crate::style::{Line, Role, Style, paint};
 use crate::topology::owners;
-use crate::{names, words};
+use crate::{names, text, words};
 
 /// Draws the lane budget.
 pub fn draw(machine: &Machine, style: &Style) -> String {
@@ -17,7 +17,7 @@ pub fn draw(machine: &Machine, style: &Style) -> String {
     let owners = owners(machine);
     for root in &roots {
         lines.push(Line::default());
-        lines.push(heading(root));
+        lines.extend(heading(root, columns));
         let mut table = Table::new(4);
         for part in &root.used_by {
             let generation = part.generation.map_or_else(String::new, |gen_| format!("Gen{gen_} "));
@@ -58,23 +58,19 @@ fn summary(machine: &Machine, roots: &[RootLanes], columns: usize) -> Vec<Line> 
     paragraph(Role::Plain, &text, 0, columns)
 }
 
-fn heading(root: &RootLanes) -> Line {
+fn heading(root: &RootLanes, columns: usize) -> Vec<Line> {
     let generations: Vec<String> = root
         .by_generation
         .iter()
         .rev()
         .map(|(generation, lanes)| format!("{lanes} of Gen{generation}"))
         .collect();
-    Line::of(Role::Strong, &root.root).and(
-        Role::Dim,
-        format!(
-            " · {} · {} lanes ({}) · {}",
-            node(root),
-            root.lanes,
-            generations.join(", "),
-            root.rate
-        ),
-    )
+    let name = Line::of(Role::Strong, &root.root).and(Role::Dim, format!(" · {}", node(root)));
+    let sum = format!("{} lanes ({}) · {}", root.lanes, generations.join(", "), root.rate);
+    if name.width() + 3 + text::width(&sum) > columns {
+        return vec![name.cut(columns), Line::of(Role::Dim, format!("  {sum}")).cut(columns)];
+    }
+    vec![name.and(Role::Dim, format!(" · {sum}"))]
 }
 
 /// `node 1`; where the devices below one root complex disagree, all that they say.

@@ -19,7 +19,7 @@ const LABEL: usize = 10;
 pub fn draw(machine: &Machine, device: &str, style: &Style) -> Result<String, UnknownDevice> {
     let near = machine.near(device).ok_or_else(|| UnknownDevice::of(machine, device))?;
     let columns = style.columns();
-    let mut lines = vec![title(machine, &near).cut(columns)];
+    let mut lines = title(machine, &near, columns);
     lines.extend(field("node", &node_text(&near), LABEL, columns));
     lines.extend(cpus(machine, &near, columns));
     lines.extend(memory(machine, &near, columns));
@@ -32,20 +32,27 @@ pub fn draw(machine: &Machine, device: &str, style: &Style) -> Result<String, Un
     Ok(paint(&lines, style))
 }
 
-fn title(machine: &Machine, near: &Near) -> Line {
+/// The device, its function and its link: what the function is stands on a line of its own where one
+/// is too short.
+fn title(machine: &Machine, near: &Near, columns: usize) -> Vec<Line> {
     let mut line = Line::of(Role::Strong, &near.device);
     if let Some(address) = near.function.filter(|address| address.to_string() != near.device) {
         line.push(Role::Dim, format!(" · {address}"));
     }
-    let function = near.function.and_then(|address| machine.function(address));
-    if let Some(function) = function {
-        line.push(Role::Dim, format!(" · {}", words::function_name(function)));
-        let (role, link) = words::function_link(Some(function));
-        if !link.is_empty() {
-            line.push(role, format!(" · {link}"));
-        }
+    let Some(function) = near.function.and_then(|address| machine.function(address)) else {
+        return vec![line.cut(columns)];
+    };
+    let mut rest = Line::of(Role::Dim, words::function_name(function));
+    let (role, link) = words::function_link(Some(function));
+    if !link.is_empty() {
+        rest.push(role, format!(" · {link}"));
     }
-    line
+    if line.width() + 3 + rest.width() > columns {
+        return vec![line.cut(columns), rest.cut(columns)];
+    }
+    line.push(Role::Dim, " · ");
+    line.append(rest);
+    vec![line]
 }
 
 fn node_text(near: &Near) -> String {

@@ -8,7 +8,7 @@ use machine::{Container, Machine, Thread, Why};
 use setting::{Basis, Finding, Severity};
 use units::{CpuSet, NodeId};
 
-use crate::findings::{Found, role};
+use crate::findings::{self, Found, role};
 use crate::frame::{self, beside, boxed, inner};
 use crate::layout::{self, Devices};
 use crate::style::{Line, Role, Style, paint};
@@ -38,13 +38,13 @@ const HEIGHT: usize = 23;
 pub fn draw(machine: &Machine, found: &Found<'_>, standing: Standing, style: &Style) -> String {
     let columns = style.columns();
     let mut lines = topology::title(machine, columns);
-    lines.push(Line::plain(topology::counts(machine)).cut(columns));
+    lines.extend(frame::paragraph(Role::Plain, &topology::counts(machine), 0, columns));
     let boxes = boxes(machine, columns);
     lines.extend(boxes);
-    let mut below = unseen(machine, standing, columns);
+    let mut below = unseen(machine, found, standing, columns);
     below.extend(next(machine, found, standing, columns));
     let room = HEIGHT.saturating_sub(lines.len() + below.len() + 1);
-    lines.extend(findings(found, (room / SHOWN).clamp(1, 2), columns));
+    lines.extend(findings(found, room, columns));
     lines.extend(below);
     paint(&lines, style)
 }
@@ -175,7 +175,8 @@ impl Card {
 
     fn memory(&self, machine: &Machine) -> String {
         let node = machine.nodes.iter().find(|node| Some(node.id) == self.node);
-        node.map_or_else(String::new, |node| words::memory(&node.memory))
+        // Why it is unknown does not fit, and is no news on the first screen.
+        node.map_or_else(String::new, |node| words::or_unknown(&node.memory))
     }
 
     /// One line a node, for machines with very many.
@@ -280,7 +281,9 @@ fn homeless(
     let text = counted(devices).join(", ");
     let all = devices.drives.iter().map(|drive| drive.name.as_str());
     let all = all.chain(devices.nics.iter().map(|nic| nic.name.as_str()));
-    let names = names::compact(all.chain(devices.gpus.iter().map(|gpu| gpu.name.as_str())));
+    let all = all.chain(devices.gpus.iter().map(|gpu| gpu.name.as_str()));
+    let room = columns.saturating_sub(label.len() + text::width(&text) + 4);
+    let names = names::within(all, room);
     let text = if names.is_empty() { text } else { format!("{text}: {names}") };
     vec![
         Line::of(Role::Warn, text::pad(label, label.len() + 2)).and(Role::Plain, text).cut(columns),
@@ -292,7 +295,13 @@ fn costly<'a>(found: &Found<'a>) -> impl Iterator<Item = &'a Finding> {
     found.findings.iter().filter(|finding| finding.severity > Severity::Note)
 }
 
-fn findings(found: &Found<'_>, most_lines: usize, columns: usize) -> Vec<Line> {
+/// What the words before the findings and the brackets behind them mean, where a study's gain may seem
+/// to contradict the order.
+const MEANING: &str =
+    "  (high … low: what it can hold up here; in brackets: a study's gain elsewhere)";
+
+/// The costliest, in about `room` lines.
+fn findings(found: &Found<'_>, room: usize, columns: usize) -> Vec<Line> {
     let costly: Vec<&Finding> = costly(found).collect();
     if costly.is_empty() {
         return nothing(found, columns);
@@ -304,15 +313,46 @@ fn findings(found: &Found<'_>, most_lines: usize, columns: usize) -> Vec<Line> {
         number => format!("What {costs} most, of {number} findings:"),
     };
     let mut lines = vec![Line::of(Role::Strong, heading)];
-    for finding in costly.into_iter().take(SHOWN) {
-        lines.extend(finding_lines(finding, most_lines, columns));
+    let shown: Vec<&Finding> = costly.into_iter().take(SHOWN).collect();
+    lines.extend(shown_lines(&shown, room.max(SHOWN), columns));
+    lines
+}
+
+/// With what studies gained where there is room for it; else the titles alone; else as many of them as
+/// fit, the last one cut.
+fn shown_lines(shown: &[&Finding], room: usize, columns: usize) -> Vec<Line> {
+    let has_gain = shown.iter().any(|finding| !gain(finding).is_empty());
+    let with = |finding: &&Finding| finding_lines(finding, &gain(finding), columns);
+    let full: Vec<Line> = shown.iter().flat_map(with).collect();
+    if has_gain && full.len() < room {
+        return full.into_iter().chain([Line::of(Role::Dim, MEANING).cut(columns)]).collect();
+    }
+    let mut lines = Vec::new();
+    for finding in shown {
+        let left = room.saturating_sub(lines.len());
+        let titled = finding_lines(finding, "", columns);
+        match titled.len() {
+            needed if needed <= left => lines.extend(titled),
+            _ if left == 0 && !lines.is_empty() => break,
+            _ => lines.extend(cut_to(finding, left.max(1), columns)),
+        }
     }
     lines
 }
 
+/// The title in at most `most` lines.
+fn cut_to(finding: &Finding, most: usize, columns: usize) -> Vec<Line> {
+    let room = columns.saturating_sub(BEFORE);
+    let mut parts = text::wrap(&text::harmless(&finding.title), room);
+    let rest = parts.split_off(most.saturating_sub(1).min(parts.len())).join(" ");
+    parts.push(text::cut(&rest, room));
+    under_word(finding, parts)
+}
+
 /// Nothing found is worth as much as what could be looked at, so that it says how much that was.
 fn nothing(found: &Found<'_>, columns: usize) -> Vec<Line> {
-    let (read, unseen) = found.seen();
+    let seen = found.seen();
+    let (read, unseen) = (seen.settings.len(), seen.unseen.len());
     let role = if read >= unseen { Role::Good } else { Role::Plain };
     let within = match (read, unseen) {
         (0, 0) => String::new(),
@@ -325,21 +365,20 @@ fn nothing(found: &Found<'_>, columns: usize) -> Vec<Line> {
     frame::paragraph(role, &text, 0, columns)
 }
 
-fn finding_lines(finding: &Finding, most: usize, columns: usize) -> Vec<Line> {
-    let word = text::pad(words::severity(finding.severity), 7);
-    let gain = gain(finding);
-    let room = columns.saturating_sub(9);
+/// Columns before a finding's title.
+const BEFORE: usize = 9;
+
+fn finding_lines(finding: &Finding, gain: &str, columns: usize) -> Vec<Line> {
     let title = text::harmless(&finding.title);
-    let mut parts = text::wrap(&format!("{title}{gain}"), room);
-    if parts.len() > most {
-        // What is wrong here is worth more than what a study gained elsewhere.
-        parts = text::wrap(&title, room);
-        let rest = parts.split_off(most.saturating_sub(1).min(parts.len())).join(" ");
-        parts.push(text::cut(&rest, room));
-        parts.retain(|part| !part.is_empty());
-    }
+    let parts = text::wrap(&format!("{title}{gain}"), columns.saturating_sub(BEFORE));
+    under_word(finding, parts)
+}
+
+/// Lines behind the severity's word.
+fn under_word(finding: &Finding, parts: Vec<String>) -> Vec<Line> {
     let line = |(number, part): (usize, String)| {
-        let word = if number == 0 { word.as_str() } else { "       " };
+        let word = if number == 0 { words::severity(finding.severity) } else { "" };
+        let word = text::pad(word, BEFORE - 2);
         Line::plain("  ").and(role(finding.severity), word).and(Role::Plain, part)
     };
     parts.into_iter().enumerate().map(line).collect()
@@ -360,36 +399,48 @@ fn gain(finding: &Finding) -> String {
     })
 }
 
-/// What could not be seen and why, in at most two lines.
-fn unseen(machine: &Machine, standing: Standing, columns: usize) -> Vec<Line> {
+/// How much could not be seen and what to do about it.
+fn unseen(machine: &Machine, found: &Found<'_>, standing: Standing, columns: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     if let Container::Yes { name, .. } = &machine.host.container {
         let text = format!("in a container ({name}): some of the host may be hidden");
         lines.push(Line::of(Role::Dim, "Not seen ").and(Role::Plain, text).cut(columns));
     }
-    let whats = |picks: &dyn Fn(&Why) -> bool| {
-        let mut whats: Vec<&str> = Vec::new();
-        for trouble in machine.unknown.iter().filter(|trouble| picks(&trouble.why)) {
-            if !whats.contains(&trouble.what.as_str()) {
-                whats.push(&trouble.what);
-            }
-        }
-        whats
-    };
-    let denied = whats(&|why| *why == Why::Denied);
-    let other = whats(&|why| matches!(why, Why::Failed(_) | Why::Unparsed(_)));
-    let reason = match standing {
-        Standing::Root => "denied even to root",
-        Standing::User => "needs root",
-        Standing::Replayed => "was denied when captured",
-    };
-    for (whats, reason) in [(denied, reason), (other, "unreadable")] {
-        if !whats.is_empty() {
-            let text = format!("({reason}) {}", whats.join("; "));
-            lines.push(Line::of(Role::Dim, "Not seen ").and(Role::Plain, text).cut(columns));
-        }
+    let text = not_seen(machine, found, standing);
+    if !text.is_empty() {
+        lines.extend(frame::field("Not seen", &text, NEXT.len(), columns));
     }
     lines
+}
+
+/// `14 things for root alone: run as root; 29 not on this machine; audit -v names all`.
+fn not_seen(machine: &Machine, found: &Found<'_>, standing: Standing) -> String {
+    let seen = found.seen();
+    let all = || {
+        let things = machine.unknown.iter().map(|trouble| (trouble.what.as_str(), &trouble.why));
+        things.chain(seen.unseen.iter().map(|(setting, why)| (*setting, *why)))
+    };
+    let count = |picks: &dyn Fn(&Why) -> bool| {
+        let whats: BTreeSet<&str> =
+            all().filter(|(_, why)| picks(why)).map(|(what, _)| what).collect();
+        whats.len()
+    };
+    let denied = count(&|why| *why == Why::Denied);
+    let unreadable = count(&|why| matches!(why, Why::Failed(_) | Why::Unparsed(_)));
+    let missing = count(&findings::is_missing);
+    let only_root = match standing {
+        Standing::User => "for root alone: run as root",
+        Standing::Root => "denied even to root",
+        Standing::Replayed => "denied when captured: capture as root",
+    };
+    let parts = [(denied, only_root), (unreadable, "unreadable"), (missing, "not on this machine")];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0).enumerate();
+    let told = |(place, (number, what)): (usize, (usize, &str))| match place {
+        0 => format!("{} {what}", text::count(number, "thing")),
+        _ => format!("{number} {what}"),
+    };
+    let told: Vec<String> = parts.map(told).collect();
+    if told.is_empty() { String::new() } else { format!("{}; audit -v names all", told.join("; ")) }
 }
 
 /// Commands to type, never cut: half a command is none. What they do stands beside them where there

@@ -2,6 +2,7 @@
 //! Text as a terminal shows it: made harmless, measured, cut and wrapped.
 
 use unicode_width::UnicodeWidthChar;
+pub(crate) use units::count;
 
 /// Takes out whatever could steer a terminal or shift a column: names come from trees that anybody
 /// may have written.
@@ -102,12 +103,6 @@ fn place(lines: &mut Vec<String>, piece: &str, columns: usize) {
     if let Some(last) = lines.last_mut() {
         last.push_str(rest);
     }
-}
-
-/// `1 drive`, `2 drives`.
-pub(crate) fn count(number: usize, one: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {one}{plural}")
 }
 
 #[cfg(test)]

@@ -134,13 +134,32 @@ fn name(function: &Function) -> String {
     format!("{}{}", words::port(function), words::function_name(function))
 }
 
+/// The most that a driver, a link and a place take where the names on the left need the room.
+const CAPS: [usize; 3] = [12, 24, 30];
+
+/// Widths of the three cells: as wide as they are where all fits, else capped.
+fn widths(rows: &[Row], columns: usize) -> [usize; 3] {
+    let mut widths = [0; 3];
+    for row in rows {
+        for (width, (_, text)) in widths.iter_mut().zip(&row.cells) {
+            *width = text::width(text).max(*width);
+        }
+    }
+    let longest = rows.iter().map(|row| row.left.width()).max().unwrap_or(0);
+    if longest + right(&widths) > columns {
+        widths.iter_mut().zip(CAPS).for_each(|(width, cap)| *width = cap.min(*width));
+    }
+    widths
+}
+
+/// Columns of the cells with the gaps before them.
+fn right(widths: &[usize; 3]) -> usize {
+    widths.iter().filter(|width| **width > 0).map(|width| width + 2).sum()
+}
+
 fn lines(rows: Vec<Row>, columns: usize) -> Vec<Line> {
-    let widest = |cell: fn(&Row) -> &(Role, String), most: usize| {
-        rows.iter().map(|row| text::width(&cell(row).1)).max().unwrap_or(0).min(most)
-    };
-    let widths =
-        [widest(|r| &r.cells[0], 12), widest(|r| &r.cells[1], 22), widest(|r| &r.cells[2], 30)];
-    let right: usize = widths.iter().filter(|width| **width > 0).map(|width| width + 2).sum();
+    let widths = widths(&rows, columns);
+    let right = right(&widths);
     let longest = rows.iter().map(|row| row.left.width()).max().unwrap_or(0);
     let left = longest.min(columns.saturating_sub(right)).max(columns / 3);
     rows.into_iter()
@@ -149,10 +168,12 @@ fn lines(rows: Vec<Row>, columns: usize) -> Vec<Line> {
                 return row.left.cut(columns);
             }
             let mut line = row.left.fitted(left);
-            for ((role, text), width) in row.cells.into_iter().zip(widths) {
+            for (number, ((role, text), width)) in (0..).zip(row.cells.into_iter().zip(widths)) {
                 if width > 0 {
                     line.push(Role::Plain, "  ");
-                    line.append(Line::of(role, text).fitted(width));
+                    let cell = Line::of(role, text);
+                    // The last one has what is left of the line.
+                    line.append(if number == 2 { cell } else { cell.fitted(width) });
                 }
             }
             line.cut(columns)

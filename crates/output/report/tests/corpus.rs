@@ -85,7 +85,38 @@ fn every_device_is_in_the_picture(machine: &Machine) -> Result<(), Failed> {
             return Err(failed(format!("{} is not in the picture", drive.name)));
         }
     }
-    Ok(())
+    // What is cut carries its whole text as a title.
+    if let Some((before, _)) = picture.split_once("<title>") {
+        let cut = before.lines().next_back().unwrap_or_default();
+        return Err(failed(format!("cut in the picture: {cut}")));
+    }
+    what_the_picture_tells(machine, &picture)
+}
+
+/// Memory that is free, bonds, RDMA devices and the controllers that hide drives are in it.
+fn what_the_picture_tells(machine: &Machine, picture: &str) -> Result<(), Failed> {
+    let mut told: Vec<String> = Vec::new();
+    let nodes = machine.nodes.iter().filter(|node| !node.cpus.is_empty());
+    told.extend(nodes.filter_map(|node| match (&node.memory, &node.memory_free) {
+        (Ok(size), Ok(free)) if size.0 > 0 && free.0 > 0 => Some(format!("{free} free")),
+        _ => None,
+    }));
+    let has_function = |nic: &&machine::Nic| nic.function.is_some();
+    let masters = machine.nics.iter().filter(has_function).filter_map(|nic| nic.master.as_ref());
+    told.extend(masters.map(|master| format!(">in {master}<")));
+    let is_shown =
+        |name: &str| machine.nics.iter().any(|nic| nic.name == name && has_function(&nic));
+    let of_port = |device: &machine::RdmaDevice| {
+        let ports = device.ports.iter().filter_map(|port| port.netdev.as_deref());
+        ports.filter(|name| is_shown(name)).count() > 0
+    };
+    told.extend(machine.rdma.iter().filter(|one| of_port(one)).map(|one| one.name.clone()));
+    let hidden = machine.drives.iter().filter_map(|drive| drive.hidden_by.as_ref());
+    told.extend(hidden.map(|hidden| hidden.function.to_string()));
+    match told.iter().find(|text| !picture.contains(text.as_str())) {
+        Some(text) => Err(failed(format!("the picture does not tell {text:?}"))),
+        None => Ok(()),
+    }
 }
 
 fn the_document_reads_back(machine: &Machine) -> Result<(), Failed> {

@@ -57,7 +57,7 @@ pub(super) fn read<'a>(
     let unreached = disks.iter().filter(|disk| {
         head_of(&disk.name).as_ref() == Some(&disk.name) && !reached.contains_key(&disk.name)
     });
-    drives.extend(unreached.map(|disk| disk.drive(DriveKind::Nvme)));
+    drives.extend(unreached.map(|disk| without_controller(disk, functions)));
     let owns_namespace = |seen: &Seen<'_>| seen.files.iter().any(|name| head_of(name).is_some());
     let lonely = controllers.iter().filter(|seen| !owns_namespace(seen) && is_drive(seen));
     drives.extend(lonely.map(|seen| without_namespace(seen, functions)));
@@ -188,6 +188,29 @@ fn namespace<'a>(root: &'a dyn Root, head: &str, seen: &Seen<'_>, path: &str) ->
     }
     let (number, _) = head.strip_prefix("nvme")?.split_once('n')?;
     Disk::open(root, head, format!("{SUBSYSTEMS}/nvme-subsys{number}/{head}"))
+}
+
+/// A namespace that hangs from its function, as in old kernels, or whose controller cannot be read:
+/// the path tells the function.
+fn without_controller(disk: &Disk<'_>, functions: &Functions<'_>) -> Drive {
+    let mut drive = disk.drive(DriveKind::Nvme);
+    if let Some(function) = disk.function().and_then(|address| functions.get(address)) {
+        drive.hidden_by = functions.behind_vmd(function.address);
+        drive.controllers.push(Controller {
+            name: function.address.to_string(),
+            function: Some(function.address),
+            node: function.node,
+            driver: function.driver.clone(),
+            transport: "pcie".to_owned(),
+            address: None,
+            state: String::new(),
+            queues: 0,
+            link_power: None,
+            link_rate: None,
+            ana_state: None,
+        });
+    }
+    drive
 }
 
 fn without_namespace(seen: &Seen<'_>, functions: &Functions<'_>) -> Drive {

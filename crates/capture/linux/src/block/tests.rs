@@ -84,6 +84,17 @@ fn a_drive_stays_one_where_its_class_or_its_controller_cannot_be_read() {
 }
 
 #[test]
+fn a_namespace_that_hangs_from_its_function_is_on_its_node() {
+    let mut root = MemoryRoot::new();
+    add(&mut root, "pci0000:00/0000:17:00.0/block/nvme3n1");
+    let (drives, _) = read_all(&root, &[function("17:00.0", "nvme", 1)]);
+    let [drive] = &drives[..] else { panic!("{drives:?}") };
+    let [path] = &drive.controllers[..] else { panic!("{drive:?}") };
+    assert_eq!((&*path.name, path.node), ("0000:17:00.0", Some(NodeId(1))));
+    assert_eq!(path.function, "17:00.0".parse().ok());
+}
+
+#[test]
 fn fabrics_have_an_address_and_no_function() {
     let mut root = MemoryRoot::new();
     let nvme = "virtual/nvme-fabrics/ctl/nvme3";

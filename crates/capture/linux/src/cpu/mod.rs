@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CPU sets, packages, dies, cores and threads.
 
+mod asked;
 pub(crate) mod cgroup;
 pub(crate) mod cpuinfo;
 mod kind;
@@ -8,11 +9,12 @@ mod threads;
 
 use std::collections::BTreeMap;
 
-use machine::{Cpus, Node, Smt, Thread, Why};
+use machine::{CommandLine, Cpus, Node, Smt, Thread, Why};
 use root::{Dir, Question, Root, text};
 use units::{Cpu, CpuSet, NodeId};
 
 use crate::Troubles;
+use crate::host::command_line;
 use cpuinfo::Entry;
 
 const FOLDER: &str = "/sys/devices/system/cpu";
@@ -25,12 +27,11 @@ pub(crate) fn read(root: &dyn Root, troubles: &mut Troubles) -> Cpus {
     let present = present(&dir, &folders, &online);
     let mut threads = threads::read(root, &present, &online, &cpuinfo);
     kind::mark(root, &mut threads);
-    let set = |name| dir.parse::<CpuSet>(name).unwrap_or_default();
     Cpus {
         offline: present.minus(&online),
         allowed: allowed(root, &online),
-        isolated: set("isolated"),
-        nohz_full: set("nohz_full"),
+        isolated: kept(root, &dir, "isolated", asked::isolated).and(&present),
+        nohz_full: kept(root, &dir, "nohz_full", asked::nohz_full).and(&present),
         smt: Smt {
             threads_per_core: threads_per_core(&threads),
             state: dir.text("smt/control").unwrap_or_default(),
@@ -53,9 +54,19 @@ pub(crate) fn sets(root: &dyn Root, troubles: &mut Troubles) -> Cpus {
     let asked = asked.map(|set| set.and(&online)).filter(|set| !set.is_empty());
     Cpus {
         allowed: asked.unwrap_or_else(|| allowed(root, &online)),
-        isolated: dir.parse("isolated").unwrap_or_default(),
+        isolated: kept(root, &dir, "isolated", asked::isolated).and(&online),
         online,
         ..Cpus::default()
+    }
+}
+
+/// CPUs that work is kept from: what the kernel does, else what it was asked for.
+fn kept(root: &dyn Root, dir: &Dir<'_>, name: &str, asked: fn(&CommandLine) -> CpuSet) -> CpuSet {
+    match dir.parse::<CpuSet>(name) {
+        Err(Why::Absent) => text(root, "/proc/cmdline")
+            .map(|line| asked(&command_line::parse(&line)))
+            .unwrap_or_default(),
+        set => set.unwrap_or_default(),
     }
 }
 

@@ -19,6 +19,7 @@ const NAMES: &[&str] =
 const CONFIGURATIONS: &[(&str, &str)] = &[
     ("irqbalance", "/etc/default/irqbalance"),
     ("irqbalance", "/etc/sysconfig/irqbalance"),
+    ("irqbalance", "/etc/conf.d/irqbalance"),
     ("tuned", "/etc/tuned/active_profile"),
     ("tlp", "/etc/tlp.conf"),
     ("auto-cpufreq", "/etc/auto-cpufreq.conf"),

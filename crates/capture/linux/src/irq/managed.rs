@@ -12,11 +12,14 @@ use super::name::{Name, Purpose};
 const WRITE: u32 = 0o222;
 
 /// Storage drivers that ask for managed vectors (`PCI_IRQ_AFFINITY`) and name a queue's number:
-/// with the number of vectors in front that stay movable (`irq_affinity.pre_vectors`).
+/// with the number of vectors in front that stay movable (`irq_affinity.pre_vectors`), which carry
+/// administration and events.
 const DRIVERS: &[(&str, u32)] = &[
     ("hpsa", 0),            // drivers/scsi/hpsa.c
     ("megaraid_sas", 1),    // low_latency_index_start of megaraid_sas_base.c
     ("mpi3mr", 1),          // mpi3mr_fw.c: vector 0 is the admin queue's
+    ("mpt3sas", 0),         // mpt3sas_base.c; up to 8 in front, where a fast controller says so
+    ("pm80xx", 1),          // pm8001_init.c: queue 0 is for housekeeping
     ("hisi_sas_v3_hw", 16), // BASE_VECTORS_V3_HW
 ];
 
@@ -59,6 +62,12 @@ pub(crate) fn judge(
     }
 }
 
+/// Whether an interrupt is one of those in front, which carries no completions of requests.
+pub(crate) fn is_in_front(driver: Option<&str>, name: &Name<'_>) -> bool {
+    let (Some(driver), Some(queue)) = (driver, name.queue) else { return false };
+    DRIVERS.iter().any(|(known, first)| *known == driver && queue < *first)
+}
+
 fn is_managed(driver: Option<&str>, name: &Name<'_>) -> bool {
     let is_queue = name.purpose == Purpose::Queue;
     let nvme = is_numbered(name.base, "nvme") && driver.is_none_or(|driver| driver == "nvme");
@@ -97,6 +106,8 @@ mod tests {
             ("virtio-pci", "virtio1-req.0"),
             ("megaraid_sas", "megasas1-msix12"),
             ("mpi3mr", "mpi3mr0-msix3"),
+            ("mpt3sas", "mpt3sas0-msix0"),
+            ("mpt3sas", "mpt2sas1-msix12"),
             ("smartpqi", "smartpqi"),
         ];
         for (driver, action) in managed {
@@ -114,6 +125,14 @@ mod tests {
         for (driver, action) in movable {
             assert_eq!(judge_name(driver, action), Managed::No, "{action}");
         }
+    }
+
+    #[test]
+    fn vectors_in_front_carry_no_completions() {
+        let of = |driver: &str, action: &str| is_in_front(Some(driver), &name::parse(action));
+        assert!(of("mpi3mr", "mpi3mr1-msix0") && of("megaraid_sas", "megasas0-msix0"));
+        assert!(!of("mpi3mr", "mpi3mr1-msix1") && !of("mpt3sas", "mpt3sas0-msix0"));
+        assert!(!of("mlx5_core", "mlx5_comp0@pci:0000:86:00.0"));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use root::{Dir, Root};
 use units::PciAddress;
 
 use super::interrupts::Line;
+use super::managed;
 use super::name::{self, Name, Purpose};
 
 /// Drivers that put their own name in front of the interface's.
@@ -162,8 +163,9 @@ impl<'a> Devices<'a> {
     /// Whether a vector carries completions or packets. A name without a word is believed to where
     /// the function's class has such traffic: `smartpqi`, `ahci[…]`, `eth0` of a one-vector NIC.
     fn is_io(&self, function: Option<PciAddress>, name: &Name<'_>) -> bool {
+        let driver = function.and_then(|address| self.driver(address));
         match name.purpose {
-            Purpose::Queue => true,
+            Purpose::Queue => !managed::is_in_front(driver, name),
             Purpose::Other => false,
             Purpose::Unclear => function
                 .and_then(|address| self.functions.get(&address))

@@ -28,6 +28,9 @@ const FEATURES: u32 = 0x3a;
 const CHANNELS: (u32, usize) = (0x3c, 9);
 /// `ETHTOOL_GRXRINGS` and the words of `struct ethtool_rxnfc`.
 const QUEUES: (u32, usize) = (0x2d, 48);
+/// `ETHTOOL_GRXCLSRLCNT`: the same structure, in which `rule_cnt` is the word before the last.
+const RULES: (u32, usize) = (0x2e, 48);
+const RULE_COUNT: usize = 46;
 /// `ETHTOOL_GRXFHINDIR` and `ETHTOOL_SRXFHINDIR`.
 const SPREAD: u32 = 0x38;
 const SET_SPREAD: u32 = 0x39;
@@ -168,6 +171,11 @@ pub(super) fn receive_queues(name: &str) -> Fact<u32> {
     number.and_then(|number| u32::try_from(number).ok()).ok_or(Why::NotSupported)
 }
 
+/// How many rules steer flows.
+pub(super) fn flow_rules(name: &str) -> Fact<u32> {
+    ask(name, RULES)?.get(RULE_COUNT).copied().ok_or(Why::NotSupported)
+}
+
 /// Sets that table. An empty one makes the kernel's own again, which follows the channels
 /// (`ethtool_set_rxfh_indir`, net/ethtool/ioctl.c, clears `IFF_RXFH_CONFIGURED`).
 pub(super) fn set_receive_spread(name: &str, queues: &[u32]) -> Result<(), Errno> {
@@ -233,7 +241,7 @@ fn call(socket: &OwnedFd, name: &str, words: &mut [u32]) -> Result<(), Errno> {
     // depends on the command in its first word: the fixed sizes above are those of its structures;
     // for the names of features it writes 3 words and 8 for each of `NETDEV_FEATURE_COUNT`, which
     // was checked to be at most `MAX_FEATURES`; for their bits no more blocks than the second word
-    // says; for the number of receive queues the whole of `struct ethtool_rxnfc`, 192 bytes, which is
+    // says; for the numbers of receive queues and of rules the whole of `struct ethtool_rxnfc`, 192 bytes, which is
     // read and written; for the spread of receive queues no more entries than the second word says
     // (`ethtool_get_rxfh_indir` refuses a size below the device's), and setting it reads as many;
     // the commands that set read the structure of those that get, and for features two words for

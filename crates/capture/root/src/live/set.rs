@@ -123,6 +123,14 @@ impl LiveRoot {
         }
     }
 
+    /// How many rules steer flows to queues (`ethtool -n`).
+    ///
+    /// # Errors
+    /// No such device, or its driver has no such rules.
+    pub fn flow_rules(&self, nic: &str) -> Fact<u32> {
+        ioctl::flow_rules(nic)
+    }
+
     /// How packets are spread over the receive queues (`ethtool -x`).
     ///
     /// # Errors

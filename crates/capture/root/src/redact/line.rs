@@ -3,14 +3,28 @@
 //!
 //! Names of hosts and users, and passwords, are no secrets by their form: their place tells.
 
+use super::by_id;
 use super::known::Known;
 use super::map::Map;
-use super::place::{host, scan, whole};
+use super::place::{digits, host, scan, whole};
 use super::scan::Form;
 
 /// Keys of the kernel's command line whose values are nobody's business.
-const PRIVATE_KEYS: [&str; 8] =
-    ["pass", "secret", "token", "hostname", "machine_id", "iscsi", "nfsroot", "domain"];
+const PRIVATE_KEYS: [&str; 10] = [
+    "pass",
+    "secret",
+    "token",
+    "credential",
+    "hostname",
+    "machine_id",
+    "iscsi",
+    "nfsroot",
+    "domain",
+    "serialno",
+];
+
+/// Keys, without the module before their dot, whose values are the machine's own.
+const OWN_KEYS: [&str; 4] = ["sn", "serial", "asset", "asset_tag"];
 
 /// Beginnings of a root file system's place on a network, in which a password may stand:
 /// `iscsi:user:password@10.0.0.7::3260:1:iqn.2003-01.org.example:disk` (dracut.cmdline(7)).
@@ -32,16 +46,22 @@ pub(super) fn command_line(bytes: &mut [u8], map: &mut Map, known: &Known) {
         let (key, value) = word.split_at_mut(end);
         let key = String::from_utf8_lossy(key).to_ascii_lowercase();
         let value = value.get_mut(1..).unwrap_or_default();
-        let is_private = key.ends_with("key") || PRIVATE_KEYS.iter().any(|part| key.contains(part));
+        let last = key.rsplit('.').next().unwrap_or_default();
+        let is_private = key.ends_with("key")
+            || OWN_KEYS.contains(&last)
+            || PRIVATE_KEYS.iter().any(|part| key.contains(part));
         if key == "ip" {
             // client:server:gateway:netmask:hostname:... (Documentation/admin-guide/nfs/nfsroot.rst)
             let name = value.split_mut(|&byte| byte == b':').nth(4).unwrap_or_default();
             whole(name, |name| host(name, map));
+        } else if key.ends_with("hostid") {
+            host_id(unquoted(value), map, known);
         } else if is_private {
             whole(unquoted(value), |value| map.text(value));
         } else if let Some(kind) = REMOTE.iter().find(|kind| value.starts_with(kind)) {
             whole(&mut value[kind.len()..], |value| map.text(value));
         } else {
+            by_id::redact(value, map, known);
             addresses(value, map);
             for part in value.split_mut(|byte| matches!(byte, b';' | b' ' | b'"')) {
                 parts(part, map);
@@ -49,6 +69,16 @@ pub(super) fn command_line(bytes: &mut [u8], map: &mut Map, known: &Known) {
         }
     }
     scan(bytes, Form::Addresses, map, known);
+}
+
+/// `spl_hostid=0x00bab10c`, `hostid=` and a UUID, which is told the same where it stands elsewhere.
+fn host_id(value: &mut [u8], map: &mut Map, known: &Known) {
+    let skip = if value.starts_with(b"0x") { 2 } else { 0 };
+    let own = value.get_mut(skip..).unwrap_or_default();
+    match own.len() {
+        ..=12 => whole(own, |text| map.text(text)),
+        _ => digits(own, map, known),
+    }
 }
 
 /// The words of a command line: a blank in quotes ends none (lib/cmdline.c, next_arg).
@@ -248,8 +278,15 @@ pub(super) fn mounts(bytes: &mut [u8], map: &mut Map, known: &Known) {
 }
 
 fn plain_mounts(bytes: &mut [u8], map: &mut Map, known: &Known) {
-    for word in bytes.split_mut(u8::is_ascii_whitespace) {
-        source(word, map);
+    let has = |text: &[u8]| bytes.windows(text.len()).any(|part| part == text);
+    let is_export = EXPORTED.iter().any(|kind| has(kind));
+    let root = if is_export && has(b" - ") { Some(3) } else { None };
+    for (at, word) in bytes.split_mut(u8::is_ascii_whitespace).enumerate() {
+        if root == Some(at) {
+            folders(word, map);
+        }
+        by_id::redact(word, map, known);
+        source(word, is_export, map);
         for path in word.split_mut(|byte| matches!(byte, b',' | b':' | b'=')) {
             home(path, map);
         }
@@ -287,8 +324,16 @@ fn home(path: &mut [u8], map: &mut Map) {
     }
 }
 
+/// Kinds of file systems whose place on another host is a path there, which people named.
+const EXPORTED: [&[u8]; 3] = [b" nfs ", b" nfs4 ", b" fuse.sshfs "];
+
+/// Names of folders.
+fn folders(path: &mut [u8], map: &mut Map) {
+    path.split_mut(|&byte| byte == b'/').for_each(|part| whole(part, |name| map.text(name)));
+}
+
 /// What is mounted, where another host has it.
-fn source(word: &mut [u8], map: &mut Map) {
+fn source(word: &mut [u8], is_export: bool, map: &mut Map) {
     if let Some(share) = word.strip_prefix(b"//") {
         let end = share.iter().position(|&byte| byte == b'/').unwrap_or(share.len());
         hosts(&mut word[2..2 + end], map);
@@ -299,10 +344,13 @@ fn source(word: &mut [u8], map: &mut Map) {
         return;
     }
     let Some(end) = word.windows(2).position(|part| part == b":/") else { return };
-    let before = &mut word[..end];
+    let (before, path) = word.split_at_mut(end);
     // An overlay's `lowerdir=/a:/b` has paths between its colons.
     if !before.iter().any(|byte| matches!(byte, b'/' | b'=')) {
         hosts(before, map);
+        if is_export {
+            folders(path, map);
+        }
     }
 }
 
@@ -406,6 +454,35 @@ mod tests {
                 "lowerdir=/var/a:/var/b,upperdir=/var/c",
                 "overlay / overlay",
                 "/share /e cifs",
+            ],
+        );
+    }
+
+    #[test]
+    fn paths_on_other_hosts_are_replaced_and_stay_equal() {
+        let text = "fileserver:/export/alice /mnt nfs4 rw,addr=10.0.0.9 0 0\n\
+                    36 28 0:44 /bob /srv rw - nfs filer:/export/alice rw\n\
+                    /dev/sda1 /export/alice2 ext4 rw 0 0\n";
+        let secrets = ["fileserver", "/export/alice ", "/bob", "filer:"];
+        hides(mounts, text, &secrets, &[" /mnt nfs4 rw", "/dev/sda1 /export/alice2 ext4"]);
+        let redacted = redacted(mounts, text);
+        let paths: Vec<&str> =
+            redacted.split_whitespace().filter_map(|word| Some(word.split_once(":/")?.1)).collect();
+        assert!(paths.len() == 2 && paths[0] == paths[1], "{redacted}");
+    }
+
+    #[test]
+    fn credentials_and_names_of_the_machine_are_replaced() {
+        hides(
+            command_line,
+            "systemd.set_credential=foo:supersecret systemd.set_credential_binary=a:c2VjcmV0 \
+             hostid=deadbeef spl.spl_hostid=0x00bab10c sn=PF1ABCDE androidboot.serialno=XY12Z345 \
+             root=/dev/disk/by-id/nvme-Samsung_SSD_S4EVNX0R123456-part2 quiet isolcpus=2-5",
+            &["supersecret", "c2Vj", "deadbeef", "00bab10c", "PF1ABCDE", "XY12Z345", "S4EVNX"],
+            &[
+                "root=/dev/disk/by-id/nvme-Samsung_SSD_",
+                "-part2 quiet isolcpus=2-5",
+                "spl.spl_hostid=0x",
             ],
         );
     }

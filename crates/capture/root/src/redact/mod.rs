@@ -12,6 +12,7 @@
 //! numbers, firmware versions, PCI ids and the addresses that every machine has stay.
 
 mod binary;
+mod by_id;
 mod group;
 mod known;
 mod line;

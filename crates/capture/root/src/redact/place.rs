@@ -135,7 +135,7 @@ pub(super) fn redact(path: &str, bytes: &mut [u8], map: &mut Map, known: &Known)
         Role::Host => whole(inner, |text| host(text, map)),
         Role::Digits => digits(inner, map, known),
         Role::Gid => gid(inner, map),
-        Role::MapperUuid => runs(bytes, 16, |run| whole(run, |text| map.text(text))),
+        Role::MapperUuid => mapper_uuid(bytes, map, known),
         Role::WorldWideName => world_wide_name(inner, map, known),
         Role::Nqn | Role::HostNqn => nqn(inner, role, map, known),
         Role::HexAddresses => runs(bytes, 8, |run| hex_address(run, map)),
@@ -197,13 +197,29 @@ pub(super) fn runs(bytes: &mut [u8], least: usize, mut each: impl FnMut(&mut [u8
     }
 }
 
+/// `LVM-` and 64 letters and digits, `mpath-3600...`, and cryptsetup's
+/// `CRYPT-LUKS2-32 digits-NAME`, whose name is mostly `luks-` and the same digits with dashes: whatever
+/// stands elsewhere in one of its forms is one thing here too.
+pub(super) fn mapper_uuid(text: &mut [u8], map: &mut Map, known: &Known) {
+    runs(text, 16, |run| {
+        // Behind the digit for its kind, what multipath names is a world-wide name (scsi_id(8)).
+        let kind = usize::from(matches!(run.len(), 17 | 33));
+        let is_hex = matches!(run.len(), 17 | 32 | 33) && run.iter().all(u8::is_ascii_hexdigit);
+        let mut scan = Scan { map: &mut *map, known, form: Form::Text };
+        if !is_hex || scan.hex(&mut run[kind..]).is_none() {
+            whole(run, |text| map.text(text));
+        }
+    });
+    scan(text, Form::Text, map, known);
+}
+
 fn just_digits(text: &[u8]) -> Option<Vec<u8>> {
     let is_separator = |byte: &u8| matches!(byte, b' ' | b':' | b'-');
     let digits: Vec<u8> = text.iter().copied().filter(|byte| !is_separator(byte)).collect();
     hex_bytes(&digits)
 }
 
-fn digits(text: &mut [u8], map: &mut Map, known: &Known) {
+pub(super) fn digits(text: &mut [u8], map: &mut Map, known: &Known) {
     let mapped = match just_digits(text) {
         Some(value) if value.len() == 6 => value.try_into().ok().map(|mac| map.mac(mac).to_vec()),
         Some(value) if value.len() == 8 => value.try_into().ok().map(|eui| map.eui64(eui).to_vec()),
@@ -240,7 +256,7 @@ fn hex_address(text: &mut [u8], map: &mut Map) {
 /// `naa.5000c500a1b2c3d4`, `0x5000c500a1b2c3d4`, `eui.0025385b71b01c2d`,
 /// `nvme.144d-533658594e41-53414d53554e47-00000001` (vendor, serial and model as hexadecimal
 /// text, and namespace), `t10.ATA     Model      SERIAL`.
-fn world_wide_name(text: &mut [u8], map: &mut Map, known: &Known) {
+pub(super) fn world_wide_name(text: &mut [u8], map: &mut Map, known: &Known) {
     if text.starts_with(b"nvme.") {
         let part = text.split_mut(|&byte| byte == b'-').nth(1).unwrap_or_default();
         let Some(mut serial) = hex_bytes(part) else { return };
@@ -253,6 +269,10 @@ fn world_wide_name(text: &mut [u8], map: &mut Map, known: &Known) {
             text.iter().rposition(|byte| matches!(byte, b' ' | b'_')).map_or(4, |at| at + 1);
         whole(&mut text[start..], |text| self::serial(text, map));
         return;
+    }
+    if text.len() == 36 && just_digits(text).is_some_and(|value| value.len() == 16) {
+        // A UUID, which is told the same wherever it stands.
+        return digits(text, map, known);
     }
     runs(text, 12, |run| {
         let skip = if run.starts_with(b"0x") { 2 } else { 0 };

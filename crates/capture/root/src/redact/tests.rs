@@ -14,6 +14,9 @@ const MAC: &str = concat!("3c:ec:ef", ":01:02:03");
 /// Dell's, which holds the letters of the service tag.
 const UUID: &str = concat!("4c4c4544-0058-4110", "-804d-c5c04f504c31");
 
+/// That of a volume, which cryptsetup writes with dashes and without.
+const VOLUME: &str = concat!("aabbccdd-1111-4222", "-8333-444455556666");
+
 /// A structure of a DMI table.
 fn structure(kind: u8, fields: &[u8], strings: &[&str]) -> Vec<u8> {
     let mut bytes = vec![kind, u8::try_from(4 + fields.len()).unwrap(), 0, 0];
@@ -106,6 +109,11 @@ fn machine() -> MemoryRoot {
         .file("/proc/self/cgroup", "7:cpuset:/lxc/billing\n0::/\n")
         .file("/proc/self/mountinfo", "34 28 0:28 /lxc/billing /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n")
         .file("/sys/fs/cgroup/cpuset/lxc/billing/cpuset.cpus", "0-3\n")
+        .file("/sys/devices/virtual/block/dm-0/dm/name", format!("luks-{VOLUME}\n"))
+        .file(
+            "/sys/devices/virtual/block/dm-0/dm/uuid",
+            format!("CRYPT-LUKS2-{}-luks-{VOLUME}\n", VOLUME.replace('-', "")),
+        )
         .file("/proc/mdstat", format!("md0 : active raid1 # {HOST}:0\n"))
         .file("/proc/interrupts", format!("{}\n 24: 1 PCI-MSI enx3cecef010203-TxRx-0 {SERIAL}\n", " 0".repeat(3 << 20)))
         .file("/proc/net/route", "Iface\tDestination\tGateway\tMask\neth0\t00000000\t017100CB\t00FFFFFF\n")
@@ -178,6 +186,9 @@ fn no_secret_is_in_any_byte() {
         "QWRTPLK",
         "TAIL4711",
         "billing",
+        VOLUME,
+        "aabbccdd",
+        "444455556666",
     ] {
         let found = tar.windows(secret.len()).any(|window| window == secret.as_bytes());
         assert!(!found, "{secret} is still there");
@@ -219,6 +230,12 @@ fn what_is_no_secret_stays_and_so_do_relations() {
     assert_eq!(
         guid.trim().replace(':', ""),
         format!("{}0300{}", octets[..3].concat(), octets[3..].concat())
+    );
+    let volume = text(&root, "/sys/devices/virtual/block/dm-0/dm/name");
+    let (volume, kind) = (volume.trim().trim_start_matches("luks-"), "CRYPT-LUKS2");
+    assert_eq!(
+        text(&root, "/sys/devices/virtual/block/dm-0/dm/uuid"),
+        format!("{kind}-{}-luks-{volume}\n", volume.replace('-', ""))
     );
     let cmdline = text(&root, "/proc/cmdline");
     assert!(cmdline.starts_with("BOOT_IMAGE=/vmlinuz-6.1.192.1 root=UUID="), "{cmdline}");

@@ -93,11 +93,12 @@ fn smt(context: &Context<'_>) -> Answer {
         }
         _ => Err(Why::NotSupported),
     };
-    let reason = format!(
-        "{} a core, smt/control {:?}",
-        words::count(count(smt.threads_per_core), "thread"),
-        smt.state
-    );
+    let control = match smt.state.as_str() {
+        "" => String::new(),
+        state => format!(", smt/control says {state}"),
+    };
+    let threads = words::count(count(smt.threads_per_core), "thread");
+    let reason = format!("{threads} a core{control}");
     Answer::machine(value.map(str::to_owned), evidence, reason)
 }
 
@@ -124,7 +125,11 @@ fn active_cores(machine: &Machine) -> Answer {
         _ => Ok(format!("{online} of {} CPUs (os)", online + offline)),
     };
     // Cores that firmware hides leave no sign; `offline` names those too that were never there.
-    let reason = "CPUs that are on; cores that firmware hides leave no sign";
+    let reason = format!(
+        "{} of {} are online; cores that the firmware hides would leave no sign",
+        online,
+        words::count(online.saturating_add(offline), "CPU")
+    );
     Answer::machine(value, vec![Evidence::file(format!("{CPUS}/online"))], reason)
 }
 

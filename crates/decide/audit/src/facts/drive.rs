@@ -30,9 +30,16 @@ pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
     Some(answers.collect())
 }
 
+/// The controller in `/sys/class/nvme`. A namespace that hangs from its function has none there, and
+/// is called after the function.
+fn controller(drive: &Drive) -> Option<&machine::Controller> {
+    let path = drive.controllers.first().filter(|_| crate::devices::is_nvme(drive))?;
+    path.name.starts_with("nvme").then_some(path)
+}
+
 /// What a person would type to ask the drive; only NVMe has it.
 fn apst_lines(_: &Context<'_>, drive: &Drive) -> Vec<Evidence> {
-    match drive.controllers.first().filter(|_| crate::devices::is_nvme(drive)) {
+    match controller(drive) {
         Some(path) => {
             let name = &path.name;
             let file = format!("/sys/class/nvme/{name}/power/pm_qos_latency_tolerance_us");
@@ -60,7 +67,7 @@ fn irq_lines(context: &Context<'_>, drive: &Drive) -> Vec<Evidence> {
 }
 
 fn queue_lines(_: &Context<'_>, drive: &Drive) -> Vec<Evidence> {
-    match drive.controllers.first().filter(|_| crate::devices::is_nvme(drive)) {
+    match controller(drive) {
         Some(path) => {
             vec![Evidence::file(format!("/sys/class/nvme/{}/queue_count", path.name))]
         }
@@ -75,7 +82,7 @@ fn queue_lines(_: &Context<'_>, drive: &Drive) -> Vec<Evidence> {
 
 /// That the drive is there, for what it has no sign of.
 fn listed(drive: &Drive) -> Evidence {
-    match drive.controllers.first().filter(|_| crate::devices::is_nvme(drive)) {
+    match controller(drive) {
         Some(path) => Evidence::new("/sys/class/nvme", Part::Name(path.name.clone())),
         None => Evidence::new("/sys/block", Part::Name(drive.name.clone())).or("/sys/class/block"),
     }

@@ -7,14 +7,14 @@ use setting::{Evidence, Part, Span};
 use super::Answer;
 use crate::context::Context;
 use crate::lines;
-use crate::rules::command_line;
+use crate::rules::{command_line, irqbalance};
 
 /// Answers a fact about the kernel.
 pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
     let answer = match fact {
         "iommu" => iommu(context),
         "firmware-aspm" => firmware_aspm(context),
-        "irqbalance" => irqbalance(context),
+        "irqbalance" => balance(context),
         "command-line-overrides" => overrides(context),
         _ => return None,
     };
@@ -59,11 +59,12 @@ fn firmware_aspm(context: &Context<'_>) -> Answer {
     Answer::machine(value, vec![evidence], "IAPC_BOOT_ARCH bit 4")
 }
 
-fn irqbalance(context: &Context<'_>) -> Answer {
+fn balance(context: &Context<'_>) -> Answer {
     let services = &context.machine.host.services;
     let service = services.iter().find(|service| service.name == "irqbalance");
     let value = match service.map(|service| &service.running) {
         None => Ok("absent".to_owned()),
+        Some(Ok(true)) if irqbalance::spares_all(context) => Ok("spared".to_owned()),
         Some(Ok(true)) => Ok("running".to_owned()),
         Some(Ok(false)) => Ok("stopped".to_owned()),
         Some(Err(why)) => Err(why.clone()),

@@ -2,7 +2,7 @@
 //! Facts about network ports.
 
 use machine::{Fact, Nic, Why};
-use setting::Evidence;
+use setting::{Evidence, feature_name};
 
 use super::{Answer, switch};
 use crate::context::Context;
@@ -26,10 +26,10 @@ pub(super) fn answer(context: &Context<'_>, fact: &str) -> Option<Vec<Answer>> {
         "adaptive-rx" => |_, nic| adaptive(nic),
         "rx-usecs" => |_, nic| usecs(nic),
         "pause" => |_, nic| pause(nic),
-        "gro" => |_, nic| feature(nic, "rx-gro"),
-        "lro" => |_, nic| feature(nic, "rx-lro"),
-        "tso" => |_, nic| feature(nic, "tx-tcp-segmentation"),
-        "ntuple" => |_, nic| feature(nic, "rx-ntuple-filter"),
+        "gro" => |_, nic| feature(nic, "gro"),
+        "lro" => |_, nic| feature(nic, "lro"),
+        "tso" => |_, nic| feature(nic, "tso"),
+        "ntuple" => |_, nic| feature(nic, "ntuple"),
         "arfs" => arfs,
         "mtu" => |_, nic| nic.mtu.as_ref().map(ToString::to_string).map_err(Clone::clone),
         "mtu-path" => mtu_path::summary,
@@ -53,13 +53,10 @@ fn evidence(context: &Context<'_>, fact: &str, nic: &Nic) -> Vec<Evidence> {
         "rx-ring" | "tx-ring" => vec![lines::ethtool("-g", name)],
         "adaptive-rx" | "rx-usecs" => vec![lines::ethtool("-c", name)],
         "pause" => vec![lines::ethtool("-a", name)],
-        "gro" => vec![lines::feature("rx-gro", name)],
-        "lro" => vec![lines::feature("rx-lro", name)],
-        "tso" => vec![lines::feature("tx-tcp-segmentation", name)],
-        "ntuple" => vec![lines::feature("rx-ntuple-filter", name)],
+        "gro" | "lro" | "tso" | "ntuple" => vec![lines::feature(feature_name(fact), name)],
         "arfs" => {
             let numbers = nic.rx_queues.iter().map(|queue| queue.number);
-            let mut lines = vec![lines::feature("rx-ntuple-filter", name)];
+            let mut lines = vec![lines::feature(feature_name("ntuple"), name)];
             lines.extend(queues(name, "rx", "rps_flow_cnt", numbers));
             lines
         }
@@ -117,7 +114,7 @@ fn pause(nic: &Nic) -> Fact<String> {
 /// share of it (Documentation/networking/scaling.rst).
 fn arfs(context: &Context<'_>, nic: &Nic) -> Fact<String> {
     let features = nic.features.as_ref().map_err(Clone::clone)?;
-    let filter = features.iter().find(|feature| feature.name == "rx-ntuple-filter");
+    let filter = features.iter().find(|feature| feature.name == feature_name("ntuple"));
     let filter = filter.filter(|feature| feature.active || !feature.fixed);
     let counts: Vec<u32> =
         nic.rx_queues.iter().filter_map(|queue| queue.flow_count.as_ref().ok()).copied().collect();
@@ -134,7 +131,9 @@ fn arfs(context: &Context<'_>, nic: &Nic) -> Fact<String> {
     Ok(word.to_owned())
 }
 
-fn feature(nic: &Nic, name: &str) -> Fact<String> {
+/// A feature by ethtool's short word.
+fn feature(nic: &Nic, word: &str) -> Fact<String> {
+    let name = feature_name(word);
     let features = nic.features.as_ref().map_err(Clone::clone)?;
     let feature = features.iter().find(|feature| feature.name == name);
     feature.map(|feature| switch(feature.active)).ok_or(Why::NotSupported)

@@ -49,7 +49,7 @@ fn judge(context: &Context<'_>, switch: PciAddress, below: &[&Function]) -> Opti
     ports.first()?;
     let names: Vec<String> =
         below.iter().map(|function| context.devices.label(function.address)).collect();
-    let title = "{devices}: ACS sends what they exchange up to the root and back";
+    let title = "{devices}: What they exchange is sent up to the root and back (ACS redirect)";
     let because = format!(
         "{} share the switch {switch}; with the redirect on, a copy between them crosses the \
          switch's uplink twice instead of staying inside",
@@ -57,6 +57,7 @@ fn judge(context: &Context<'_>, switch: PciAddress, below: &[&Function]) -> Opti
     );
     let mut draft = Draft::new("pcie-acs-redirect", Severity::Medium, title)
         .about_all(names)
+        .weighed("it costs the copies between these devices alone")
         .confidence(Confidence::Likely)
         .values("on", "off")
         .because(because);

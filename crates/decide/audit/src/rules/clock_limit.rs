@@ -18,6 +18,13 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     context.machine.power.policies.iter().filter_map(judge).collect()
 }
 
+fn weight(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Medium => "more than a fifth of the clock is withheld",
+        _ => "no more than a fifth of the clock is withheld",
+    }
+}
+
 fn judge(policy: &FrequencyPolicy) -> Option<Draft> {
     let now = *policy.max_khz.as_ref().ok()?;
     let best = *policy.hardware_max_khz.as_ref().ok()?;
@@ -33,10 +40,11 @@ fn judge(policy: &FrequencyPolicy) -> Option<Draft> {
         Draft::new(
             "max-frequency",
             severity,
-            format!("{{devices}}: the clock is limited to {now_mhz} MHz of {best_mhz}"),
+            format!("{{devices}}: The clock is limited to {now_mhz} of {best_mhz} MHz"),
         )
         .about(format!("cpu {}", policy.cpus))
         .confidence(Confidence::Sure)
+        .weighed(weight(severity))
         .values(now.to_string(), best.to_string())
         .because(format!(
             "the governor may ask for {now_mhz} MHz at most, and the hardware can do {best_mhz}"

@@ -12,7 +12,8 @@ use crate::draft::Draft;
 use crate::lines;
 use crate::words;
 
-const ID: &str = "command-line-overrides";
+/// The entry that this rule speaks of.
+pub(crate) const ID: &str = "command-line-overrides";
 
 /// An option found, and what it does.
 #[derive(Debug, Clone)]
@@ -77,7 +78,9 @@ fn together(options: &[Override<'_>]) -> Option<Draft> {
         words::count(options.len(), "option"),
         texts.join(", ")
     );
-    let draft = Draft::new(ID, severity, title).because(said.collect::<Vec<_>>().join("; "));
+    let draft = Draft::new(ID, severity, title)
+        .because(said.collect::<Vec<_>>().join("; "))
+        .weighed(weight(severity));
     let draft = removal(draft, options, severity, "without them");
     Some(draft.evidence(lines::command_line(texts.first()?)))
 }
@@ -96,8 +99,17 @@ fn draft(option: &Override<'_>) -> Draft {
     let title = format!("{text} on the kernel's command line {}", short(&option.known.means));
     let draft = Draft::new(ID, option.severity, title)
         .because(format!("{text} {}", option.known.means))
+        .weighed(weight(option.severity))
         .evidence(lines::command_line(text));
     removal(draft, std::slice::from_ref(option), option.severity, &format!("without {text}"))
+}
+
+fn weight(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "it is set on purpose where people tune for this goal",
+        Severity::Low => "it overrides firmware or takes hardware away, and costs this goal little",
+        _ => "it works against this goal",
+    }
 }
 
 /// How to take options off the line; of those that are noted only, nobody is told to.

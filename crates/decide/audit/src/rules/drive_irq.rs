@@ -49,9 +49,8 @@ fn judge(context: &Context<'_>, function: PciAddress, drives: &[&Drive]) -> Opti
     let is_quick = drives.iter().any(|drive| drive.kind != DriveKind::Sata);
     let severity = if is_quick { Severity::Medium } else { Severity::Low };
     let title = format!(
-        "{{devices}}: {} of {} are taken far from node {node}",
-        far.len(),
-        words::count(irqs.len(), "queue interrupt"),
+        "{{devices}}: {} far from the drive's node, {node}",
+        words::share(far.len(), irqs.len(), "queue interrupt", "is taken", "are taken"),
     );
     let because = format!(
         "the controller {function} hangs on node {node} ({}), its completions are \
@@ -62,6 +61,11 @@ fn judge(context: &Context<'_>, function: PciAddress, drives: &[&Drive]) -> Opti
     let mut draft = Draft::new("drive-irq-placement", severity, title)
         .about_all(drives.iter().map(|drive| drive.name.clone()))
         .values(words::cpus(cpus), wanted.to_string())
+        .weighed(if is_quick {
+            "each completion of a fast drive crosses"
+        } else {
+            "the drives are SATA ones"
+        })
         .because(because)
         .on_node(context, Some(function), node);
     for (irq, _) in far.iter().take(4) {

@@ -10,6 +10,7 @@ use super::spread::Spread;
 use crate::context::Context;
 use crate::devices;
 use crate::draft::Draft;
+use crate::words;
 
 /// Fewer drives say nothing about how a machine was laid out.
 const FEWEST: usize = 4;
@@ -23,6 +24,23 @@ pub(crate) fn drives(context: &Context<'_>) -> Vec<(String, Option<NodeId>)> {
         .collect()
 }
 
+fn because(spread: &Spread) -> String {
+    let empty = spread.empty();
+    let reached = match empty.len() {
+        0 => "work on the CPUs of the others finds few drives near".to_owned(),
+        _ => format!(
+            "the CPUs of {} reach all of them over the link between packages",
+            words::numbers("package", empty)
+        ),
+    };
+    format!(
+        "of {} there are {}: the lanes and the memory of the fullest package carry the most, and \
+         {reached}",
+        words::count(spread.total(), "drive"),
+        spread.text()
+    )
+}
+
 /// One finding for the machine.
 pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     let spread = Spread::of(context, drives(context));
@@ -32,20 +50,19 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     }
     // A whole package without drives reaches all of them over the link between packages.
     let severity = if fewest == 0 { Severity::Medium } else { Severity::Low };
-    let because = format!(
-        "of {} drives {}: work on the other CPUs reaches them over the link between packages, and \
-         the fuller side's lanes and memory carry more",
-        spread.total(),
-        spread.text()
-    );
+    let because = because(&spread);
     let mut draft = Draft::new(
         "drive-spread",
         severity,
         format!("NVMe drives are unevenly spread: {}", spread.text()),
     )
     .about_all(spread.names())
+    .weighed(match fewest {
+        0 => "a package has none at all",
+        _ => "every package has some",
+    })
     .confidence(Confidence::Likely)
-    .values(spread.counts(), "as many on each package")
+    .values(spread.counts(), spread.even())
     .because(because);
     let worth = context.machine.drives.iter().filter(|drive| spread.names().contains(&drive.name));
     for path in worth.filter_map(|drive| drive.controllers.first()).take(12) {

@@ -57,9 +57,14 @@ fn no_nodes(context: &Context<'_>) -> Option<Draft> {
         words::count(functions.len(), "PCI function"),
         words::count(context.places.nodes().len(), "node")
     );
-    let mut draft = Draft::new(ID, Severity::Medium, "firmware tells no node for its PCI devices")
-        .values(format!("-1 for {silent} of {}", functions.len()), "a node for each root complex")
-        .because(because);
+    let mut draft =
+        Draft::new(ID, Severity::Medium, "The firmware tells no node for its PCI devices")
+            .values(
+                format!("-1 for {silent} of {}", functions.len()),
+                "a node for each root complex",
+            )
+            .weighed("nothing can be placed near any device")
+            .because(because);
     for function in functions.iter().filter(|function| is_nowhere(context, function)).take(4) {
         draft = draft.evidence(lines::function(function.address, "numa_node"));
     }
@@ -85,9 +90,10 @@ fn overlapping(context: &Context<'_>) -> Option<Draft> {
             Draft::new(
                 ID,
                 Severity::Medium,
-                format!("nodes {} and {} share {}", node.id, other.id, words::cpus(&both)),
+                format!("Nodes {} and {} share {}", node.id, other.id, words::cpus(&both)),
             )
             .values(format!("{} on two nodes", words::cpus(&both)), "each CPU on one node")
+            .weighed("what is placed by these nodes may be far away")
             .because(because)
             .evidence(lines::node_cpus(node.id))
             .evidence(lines::node_cpus(other.id)),
@@ -131,13 +137,14 @@ fn split(context: &Context<'_>, functions: &[&Function]) -> Draft {
         ID,
         Severity::Low,
         format!(
-            "{{devices}}: functions of one card are told to be on {}",
+            "{{devices}}: The firmware puts functions of one card on {}",
             words::numbers("node", &nodes)
         ),
     )
     .about_all(names)
     .confidence(Confidence::Sure)
     .values(words::numbers("node", &nodes), "one node")
+    .weighed("one card alone")
     .because(because);
     for function in functions {
         draft = draft.evidence(lines::function(function.address, "numa_node"));
@@ -162,10 +169,11 @@ fn moved(context: &Context<'_>, function: &Function) -> Option<Draft> {
     let draft = Draft::new(
         ID,
         Severity::Medium,
-        format!("{{devices}}: told to be on node {node}, below a port on node {above}"),
+        format!("{{devices}}: The firmware says node {node}, and node {above} for the port above"),
     )
     .about(context.devices.label(function.address))
     .values(format!("node {node}"), format!("node {above}, or the other way round"))
+    .weighed("what is placed near this device may be far away")
     .confidence(Confidence::Likely)
     .because(because);
     Some(

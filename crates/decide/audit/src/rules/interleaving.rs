@@ -41,6 +41,7 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     )
     .confidence(confidence)
     .values("on", "off")
+    .weighed("half of all accesses to memory cross between packages, whatever is placed where")
     .because(because)
     .evidence(lines::node_cpus(node));
     let firsts = packages.values().take(8).filter_map(units::CpuSet::first);

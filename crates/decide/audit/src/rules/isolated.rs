@@ -53,19 +53,31 @@ fn draft(context: &Context<'_>, irqs: &[&Irq], isolated: &CpuSet) -> Draft {
         .collect();
     names.sort_by(|a, b| words::natural(a, b));
     names.dedup();
-    let title = format!(
-        "{} of {} on isolated CPUs {isolated}",
-        words::count(irqs.len(), "interrupt"),
-        words::names(&names)
-    );
+    let are = if irqs.len() == 1 { "is" } else { "are" };
+    let count = words::count(irqs.len(), "interrupt");
+    let (apart, others) = (words::cpus(isolated), words::cpus(&housekeeping));
+    let targets: std::collections::BTreeSet<String> = irqs
+        .iter()
+        .map(|irq| near(context, irq, isolated).unwrap_or_else(|| housekeeping.clone()).to_string())
+        .collect();
+    // What is proposed below: each near its own device.
+    let wanted = match targets.first() {
+        Some(one) if targets.len() == 1 => one.clone(),
+        _ => format!("{others}, those near each device"),
+    };
+    let title = format!("{{devices}}: {count} {are} aimed at isolated {apart}");
     let because = format!(
-        "CPUs {isolated} were set apart, and each interrupt there breaks into the work they were \
-         set apart for; CPUs {housekeeping} are there for it"
+        "{apart} were set apart, and each interrupt there breaks into the work that they were set \
+         apart for; {others} are there to take it"
     );
     let mut draft = Draft::new("isolated-cpu-interrupts", severity, title)
         .about_all(names)
+        .weighed(match severity {
+            Severity::Medium => "the goal is latency, and each breaks into work that was set apart",
+            _ => "some microseconds at a time, which throughput hardly feels",
+        })
         .confidence(confidence)
-        .values(format!("on CPUs {isolated}"), housekeeping.to_string())
+        .values(format!("on {apart}"), wanted)
         .because(because)
         .evidence(Evidence::file("/sys/devices/system/cpu/isolated"));
     for irq in irqs.iter().take(6) {

@@ -47,18 +47,22 @@ fn draft(context: &Context<'_>, severity: Severity, at: &Spread, on: &Spread) ->
     let (here, there) =
         (words::numbers("package", at.used()), words::numbers("package", on.used()));
     let title = format!(
-        "network ({}) and drives ({}) hang on different packages",
+        "The network ({}) and the drives ({}) hang on different packages",
         words::names(&ports),
         words::names(&drives)
     );
     let because = format!(
-        "{} on {here}, {} on {there}: what the network reads from these drives crosses the link \
-         between packages twice, once to memory and once to the card",
+        "the network is on {here} ({}), and the drives are on {there} ({}): what the network sends \
+         of these drives crosses the link between packages, wherever the memory between them is",
         words::names(&ports),
         words::names(&drives)
     );
     let mut draft = Draft::new("nic-drive-locality", severity, title)
-        .values(format!("{here}, {there}"), "one package")
+        .values(format!("network on {here}, drives on {there}"), "both on one package")
+        .weighed(match severity {
+            Severity::Medium => "no fast port shares a package with any drive",
+            _ => "told by the PCI functions alone",
+        })
         .because(because)
         .about_all(ports)
         .about_all(drives);

@@ -19,18 +19,21 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     let kinds: std::collections::BTreeSet<&str> =
         nodes.iter().map(|node| kind(node.kind)).collect();
     let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
-    let far =
-        far_distance(first).map(|distance| format!(" at distance {distance}")).unwrap_or_default();
+    let far = far_distance(first)
+        .map(|distance| format!(" (the first at distance {distance} from its nearest node)"))
+        .unwrap_or_default();
+    let hold = if nodes.len() == 1 { "holds" } else { "hold" };
     let because = format!(
-        "{ids} hold {kinds} and no CPU{far}: pages that spill or interleave over all nodes land \
-         there too, so that memory policies should name the nodes they mean"
+        "{ids} {hold} {kinds}{far}: pages that spill or interleave over all nodes land there too, \
+         so that memory policies should name the nodes they mean"
     );
     let mut draft = Draft::new(
         "memory-only-nodes",
         Severity::Note,
-        format!("{ids} hold memory without CPUs ({kinds})"),
+        format!("{} {hold} memory and no CPUs ({kinds})", words::capital(&ids)),
     )
     .confidence(Confidence::Sure)
+    .weighed("nothing is wrong with it")
     .values(ids, "named in every memory policy")
     .because(because);
     for node in nodes.iter().take(8) {

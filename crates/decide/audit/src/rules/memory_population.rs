@@ -55,13 +55,21 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     let draft = Draft::new(
         "memory-population",
         severity,
-        format!("memory is unevenly populated: {reason}"),
+        format!("Memory is unevenly populated: {reason}"),
     )
     .confidence(confidence)
+    .weighed(weight(severity))
     .values(reason, "the same modules on every channel of every node")
     .because(because)
     .evidences(evidence);
     vec![draft]
+}
+
+fn weight(severity: Severity) -> &'static str {
+    match severity {
+        Severity::High => "a node has no memory at all, or half of the channels are empty",
+        _ => "part of the machine has less memory than the rest, and no part has none",
+    }
 }
 
 /// Memory of the nodes with CPUs.

@@ -30,14 +30,17 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
         Severity::Low
     };
     let because = format!(
-        "{} of {} run at {now} MT/s and are rated {rated}: a second module on the channel, a mix of \
-         modules, a power-saving profile, or a processor that takes no more",
-        slow.len(),
-        words::count(in_place.len(), "module")
+        "{} at {now} MT/s, rated {rated}: a second module on the channel, a mix of modules, a \
+         power-saving profile, or a processor that takes no more",
+        words::share(slow.len(), in_place.len(), "module", "runs", "run")
     );
     let mut draft =
-        Draft::new("memory-speed", severity, format!("memory runs at {now} MT/s of {rated}"))
+        Draft::new("memory-speed", severity, format!("Memory runs at {now} of {rated} MT/s"))
             .confidence(Confidence::Unsure)
+            .weighed(match severity {
+                Severity::Medium => "more than a fifth of the rate is lost",
+                _ => "no more than a fifth of the rate is lost",
+            })
             .values(format!("{now} MT/s"), format!("{rated} MT/s"))
             .because(because);
     for dimm in slow.iter().take(4) {

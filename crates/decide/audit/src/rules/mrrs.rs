@@ -57,10 +57,13 @@ fn judge(context: &Context<'_>, function: &Function) -> Option<Draft> {
         "reads of memory ask for {now} bytes at a time: more of them must be on their way at once to \
          keep the link full"
     );
-    let title = format!("{{devices}}: reads at most {now} bytes at a time");
+    let title = format!(
+        "{{devices}}: A read of memory asks for at most {now} bytes, and {wanted} are of use"
+    );
     let draft = Draft::new("pcie-mrrs", Severity::Low, title)
         .about(context.devices.label(address))
         .values(now.to_string(), wanted.to_string())
+        .weighed("it is felt only where a device nearly fills its link")
         .because(because)
         .evidence(lines::express(address, 8, 2).meaning(format!("DevCtl MaxReadReq {now}")));
     let bits = if wanted == MOST { "5000" } else { "2000" };

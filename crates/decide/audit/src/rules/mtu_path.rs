@@ -55,8 +55,8 @@ fn judge(context: &Context<'_>, upper: &Nic) -> Option<Draft> {
         _ => Severity::Low,
     };
     let names: Vec<String> =
-        differ.iter().map(|(nic, below)| format!("{} ({below})", nic.name)).collect();
-    let title = format!("{}: MTU {mtu}, but {} below it", upper.name, words::names(&names));
+        differ.iter().map(|(nic, below)| format!("{} has {below}", nic.name)).collect();
+    let title = format!("{}: The MTU is {mtu}, and below it {}", upper.name, words::names(&names));
     let because = because(severity, upper, mtu);
     let draft = Draft::new("mtu-path", severity, title)
         .about(&upper.name)
@@ -67,10 +67,19 @@ fn judge(context: &Context<'_>, upper: &Nic) -> Option<Draft> {
             Confidence::Likely
         })
         .values(format!("{mtu} over {first}"), "one MTU all the way")
+        .weighed(weight(severity))
         .because(because)
         .evidence(lines::port(&upper.name, "mtu"))
         .evidences(differ.iter().take(6).map(|(nic, _)| lines::port(&nic.name, "mtu")));
     Some(draft)
+}
+
+fn weight(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Medium => "packets that do not fit are lost or cut",
+        Severity::Note => "it is legal, and often meant",
+        _ => "nothing is lost: there are more packets than need be",
+    }
 }
 
 fn because(severity: Severity, upper: &Nic, mtu: u32) -> String {

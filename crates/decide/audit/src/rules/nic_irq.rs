@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Interrupts of a network port that are taken on other nodes than the port's own.
+//! Interrupts of a network port that are taken on other nodes than the port's own, or all by one CPU.
 //!
 //! Not flagged: ports whose node is unknown or whose link is down; managed vectors; vectors of
 //! channels that were given up, which carry nothing; paravirtual ports whose function tells no node
@@ -12,6 +12,7 @@ use machine::{Fact, Irq, Nic, NicKind, NodeFrom, Why};
 use setting::{Confidence, Goal, Severity};
 use units::{BitRate, CpuSet, NodeId};
 
+use super::irqbalance;
 use crate::context::Context;
 use crate::devices;
 use crate::draft::Draft;
@@ -40,7 +41,7 @@ fn is_placed(context: &Context<'_>, nic: &Nic) -> bool {
     let node_from = || Some(context.devices.function(nic.function?)?.node_from);
     devices::is_up(nic)
         && match nic.kind {
-            NicKind::Physical => true,
+            NicKind::Physical | NicKind::VirtualFunction => true,
             NicKind::Paravirtual => {
                 node_from() == Some(NodeFrom::Own) && !is_spread_on_purpose(context, nic)
             }
@@ -110,7 +111,7 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
     }
     let placement = placement(context, nic)?;
     if placement.far.is_empty() {
-        return None;
+        return piled(context, nic, &placement);
     }
     let severity = severity(context.goal, nic, placement.far.len(), placement.all.len())?;
     let Placement { node, far, all, wanted, .. } = &placement;
@@ -119,9 +120,8 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         cpus = cpus.or(&context.target(irq));
     }
     let title = format!(
-        "{{devices}}: {} of {} are taken on other nodes than the NIC's, node {node}",
-        far.len(),
-        words::count(all.len(), "queue interrupt")
+        "{{devices}}: {} on other nodes than the NIC's, node {node}",
+        words::share(far.len(), all.len(), "queue interrupt", "is taken", "are taken")
     );
     let is_sure = nic.speed.is_ok() && nic.kind == NicKind::Physical;
     let confidence = if is_sure { Confidence::Sure } else { Confidence::Likely };
@@ -129,9 +129,45 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         .about(&nic.name)
         .confidence(confidence)
         .values(words::cpus(&cpus), wanted.to_string())
+        .weighed(weight(severity, nic))
         .because(because(context, nic, &placement))
         .change(by_hand(context, nic, &placement));
-    Some(evidence(context, draft, nic, &placement))
+    let far: Vec<&Irq> = placement.far.iter().map(|(irq, _)| *irq).collect();
+    Some(evidence(context, draft, nic, &placement, &far))
+}
+
+/// All of several queues wait for one CPU, although the node has more.
+fn piled(context: &Context<'_>, nic: &Nic, placement: &Placement<'_>) -> Option<Draft> {
+    let mut cpus = CpuSet::new();
+    for irq in &placement.all {
+        cpus = cpus.or(&irq.affinity.as_ref().ok()?.and(&context.machine.cpus.online));
+    }
+    let (count, cores) = (queues(context, nic).len(), placement.wanted.len());
+    if count < 2 || cores < 2 || cpus.len() != 1 {
+        return None;
+    }
+    let severity = match nic.speed {
+        // One core can take all that a slower port brings.
+        Ok(BitRate(speed)) if speed < 10_000_000_000 => return None,
+        Ok(_) => Severity::Medium,
+        Err(_) => Severity::Low,
+    };
+    let title = format!("{{devices}}: All {count} queues are served by one CPU, {cpus}");
+    let because = format!(
+        "the {count} queues of {} wait for CPU {cpus}, and {cores} cores of node {} could serve them",
+        nic.name, placement.node
+    );
+    let draft = Draft::new("nic-irq-placement", severity, title)
+        .about(&nic.name)
+        .confidence(Confidence::Likely)
+        .values(words::cpus(&cpus), placement.wanted.to_string())
+        .weighed(match severity {
+            Severity::Low => "the port does not tell how fast it is",
+            _ => "one core takes all that a port of 10 Gb/s or more brings",
+        })
+        .because(because)
+        .change(by_hand(context, nic, placement));
+    Some(evidence(context, draft, nic, placement, &placement.all))
 }
 
 /// At 100 Gb/s the published study gained 80 % at MTU 1500 (50 to 90 Gb/s, EPYC 7551); slower
@@ -143,6 +179,15 @@ fn severity(goal: Goal, nic: &Nic, far: usize, all: usize) -> Option<Severity> {
         Ok(BitRate(speed)) if speed >= 10_000_000_000 => Some(Severity::Medium),
         Ok(_) => (goal == Goal::Latency).then_some(Severity::Low),
         Err(_) => Some(Severity::Low),
+    }
+}
+
+fn weight(severity: Severity, nic: &Nic) -> &'static str {
+    match severity {
+        Severity::High => "a port of 40 Gb/s or more, and at least half of its interrupts",
+        Severity::Medium => "a port of 10 Gb/s or more",
+        _ if nic.speed.is_err() => "the port does not tell how fast it is",
+        _ => "a far core can take all that a port of less than 10 Gb/s brings",
     }
 }
 
@@ -168,7 +213,7 @@ fn because(context: &Context<'_>, nic: &Nic, placement: &Placement<'_>) -> Strin
             "; with {queues} queues for {cores} near cores, fewer queues (ethtool -L) would do"
         ));
     }
-    if context.is_running("irqbalance") {
+    if placement.all.iter().any(|irq| context.is_balanced(irq.number)) {
         text.push_str("; irqbalance runs and would move them again");
     }
     text
@@ -177,8 +222,10 @@ fn because(context: &Context<'_>, nic: &Nic, placement: &Placement<'_>) -> Strin
 /// What the vendor's set_irq_affinity_cpulist.sh does, in one line.
 fn by_hand(context: &Context<'_>, nic: &Nic, placement: &Placement<'_>) -> Vec<String> {
     let mut lines = Vec::new();
-    if context.is_running("irqbalance") {
-        lines.push("systemctl stop irqbalance".to_owned());
+    let balanced = placement.all.iter().copied().filter(|irq| context.is_balanced(irq.number));
+    let balanced: Vec<&Irq> = balanced.collect();
+    if !balanced.is_empty() {
+        lines.extend(irqbalance::spare(&balanced));
     }
     let cpus: Vec<String> = placement.wanted.iter().map(|cpu| cpu.to_string()).collect();
     let irqs: Vec<String> = placement.all.iter().map(|irq| irq.number.to_string()).collect();
@@ -192,10 +239,16 @@ fn by_hand(context: &Context<'_>, nic: &Nic, placement: &Placement<'_>) -> Vec<S
     lines
 }
 
-fn evidence(context: &Context<'_>, draft: Draft, nic: &Nic, placement: &Placement<'_>) -> Draft {
+fn evidence(
+    context: &Context<'_>,
+    draft: Draft,
+    nic: &Nic,
+    placement: &Placement<'_>,
+    irqs: &[&Irq],
+) -> Draft {
     let node = placement.node;
     let mut draft = draft.on_node(context, nic.function, node).evidence(lines::node_cpus(node));
-    for (irq, _) in placement.far.iter().take(6) {
+    for irq in irqs.iter().take(6) {
         draft = draft.aimed(context, irq);
     }
     draft

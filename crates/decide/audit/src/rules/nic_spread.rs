@@ -42,24 +42,30 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     let drives = Spread::of(context, drive_spread::drives(context));
     let serves = drives.used().len() > 1;
     let severity = if serves && fewest == 0 { Severity::Medium } else { Severity::Low };
-    let mut because = format!("fast network cards: {}", spread.text());
+    let mut because = format!("of the fast network cards there are {}", spread.text());
     if serves {
         because.push_str(&format!(
-            "; drives: {}, so that traffic of some drives crosses the link between packages",
+            ", and of the drives {}: what some drives send crosses the link between packages",
             drives.text()
         ));
     } else {
-        because
-            .push_str("; work on the other CPUs sends and receives over the link between packages");
+        because.push_str(
+            ": work on the CPUs of the emptiest package sends and receives over the link between \
+             packages",
+        );
     }
     let mut draft = Draft::new(
         "nic-spread",
         severity,
-        format!("fast network cards are unevenly spread: {}", spread.text()),
+        format!("Fast network cards are unevenly spread: {}", spread.text()),
     )
     .about_all(spread.names())
+    .weighed(match severity {
+        Severity::Medium => "drives hang on a package that has no fast card",
+        _ => "drives are not cut off from the cards",
+    })
     .confidence(Confidence::Likely)
-    .values(spread.counts(), "as many on each package")
+    .values(spread.counts(), spread.even())
     .because(because);
     for nic in fast(context).into_iter().take(12) {
         if let Some(node) = nic.node {

@@ -38,13 +38,17 @@ fn draft(context: &Context<'_>, unknown: &[&Function]) -> Draft {
     // In a guest the host decides, and the guest's own map may not be that of the hardware.
     let severity = if context.is_guest() { Severity::Note } else { Severity::Medium };
     let labels = unknown.iter().map(|function| context.devices.label(function.address));
-    let mut draft = Draft::new(ID, severity, "{devices}: node unknown")
+    let mut draft = Draft::new(ID, severity, "{devices}: Nothing tells the node")
         .about_all(labels)
         .confidence(Confidence::Sure)
         .values("-1", "the node of its root complex")
+        .weighed(match severity {
+            Severity::Note => "a guest sees what its host tells it",
+            _ => "nothing can be placed near the device",
+        })
         .because(
-            "neither {devices} nor a bridge above tells its node, so that neither the kernel nor a \
-             person can place work near",
+            "neither the firmware nor a bridge above says which node is near {devices}, so that \
+             neither the kernel nor a person can place work there",
         );
     for function in unknown.iter().take(8) {
         draft = draft.evidence(lines::function(function.address, "numa_node"));
@@ -59,13 +63,18 @@ fn untold(context: &Context<'_>, function: &Function) -> Draft {
         "the kernel takes {{devices}} to be on no node, so that its driver's memory and interrupts \
          go anywhere; the ports above it are on node {node}"
     );
-    Draft::new(ID, Severity::Low, format!("{{devices}}: tells no node, and hangs on node {node}"))
-        .about(context.devices.label(function.address))
-        .confidence(Confidence::Likely)
-        .values("-1", node)
-        .because(because)
-        .evidence(lines::function(function.address, "numa_node"))
-        .evidence(lines::local_cpus(function.address))
+    Draft::new(
+        ID,
+        Severity::Low,
+        format!("{{devices}}: The firmware tells no node, and the port above is on node {node}"),
+    )
+    .about(context.devices.label(function.address))
+    .confidence(Confidence::Likely)
+    .values("-1", node)
+    .weighed("the port above tells, so that a person can place work")
+    .because(because)
+    .evidence(lines::function(function.address, "numa_node"))
+    .evidence(lines::local_cpus(function.address))
 }
 
 /// Drives and ports; the chipset's own SATA and network functions are slow and on no node's side.

@@ -39,11 +39,22 @@ pub(crate) fn drafts(context: &Context<'_>) -> Vec<Draft> {
     )
     .confidence(Confidence::Likely)
     .values("round-robin", "linear")
+    .weighed(weight(severity, pinned.is_some()))
     .because(because);
     draft = draft
         .evidences(lines::numbering(context.machine))
         .evidences(pinned.map(|(_, path)| Evidence::file(path)));
     vec![draft.change([])]
+}
+
+fn weight(severity: Severity, is_pinned: bool) -> &'static str {
+    match (severity, is_pinned) {
+        (Severity::Medium, true) => "CPUs are named by number here",
+        (Severity::Medium, false) => {
+            "it costs what is placed by ranges of CPU numbers, and nothing here says that any is"
+        }
+        _ => "nothing here is placed by CPU number, as far as can be seen",
+    }
 }
 
 /// `2 packages`, `4 nodes`.

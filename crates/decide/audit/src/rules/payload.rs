@@ -52,10 +52,12 @@ fn mismatched(
          refused as malformed",
         above.address
     );
-    let title = format!("{{devices}}: payload of {now} bytes, its port takes only {port}");
+    let title =
+        format!("{{devices}}: Packets carry up to {now} bytes, and the port above takes {port}");
     evidence(context, Draft::new("pcie-mps", Severity::Medium, title), function, above)
         .values(now.to_string(), port.to_string())
         .because(because)
+        .weighed("packets that are too large are lost")
         .change(["# kernel command line: pci=pcie_bus_safe".to_owned()])
 }
 
@@ -67,13 +69,14 @@ fn raisable(
     best: u16,
 ) -> Draft {
     let because = format!(
-        "every port on the way to the root can carry {best} bytes a packet; {now} spend a larger \
-         share of the link on headers"
+        "every port on the way to the root can carry {best} bytes a packet; packets of {now} spend a \
+         larger share of the link on headers"
     );
-    let title = format!("{{devices}}: payload of {now} bytes where {best} would fit");
+    let title = format!("{{devices}}: Packets carry up to {now} bytes, and {best} would fit");
     evidence(context, Draft::new("pcie-mps", Severity::Low, title), function, above)
         .values(now.to_string(), best.to_string())
         .because(because)
+        .weighed("some percent of the link")
         .change(["# kernel command line: pci=pcie_bus_safe".to_owned()])
 }
 

@@ -172,7 +172,7 @@ fn trained_low(
         link,
         severity,
         format!(
-            "{{devices}}: link runs at {}, both ends can do {}: {} instead of {}",
+            "{{devices}}: The link runs at {} and both ends can do {}: {} instead of {}",
             now.generation(),
             best.generation(),
             now.rate(),
@@ -181,6 +181,11 @@ fn trained_low(
     )
     .confidence(confidence)
     .values(now.to_string(), best.to_string())
+    .weighed(match severity {
+        Severity::High => "less than 70 % of the bandwidth is left",
+        Severity::Medium => "70 % of the bandwidth or more is left",
+        _ => "what is left is more than its ports can take in",
+    })
     .because(because)
     .owner(if alike.is_some() { Owner::Bios } else { Owner::Person });
     draft.change([])
@@ -225,12 +230,13 @@ fn too_narrow(
         best.rate()
     );
     let title = format!(
-        "{{devices}}: the slot ({}, {}) carries less than the ports' line rate",
+        "{{devices}}: The slot ({}, {}) carries less than the ports' line rate",
         best.generation(),
         best.rate()
     );
     let draft = base(context, function, link, Severity::Medium, title)
         .values(best.to_string(), own.to_string())
+        .weighed("the ports can bring more than the slot carries")
         .because(because)
         .owner(Owner::Person);
     Some(draft.change([]))

@@ -52,18 +52,23 @@ fn of_drive(context: &Context<'_>, drive: &Drive) -> Option<Draft> {
          other; the count is what the drive grants, less where vectors are short",
         words::count(queues, "queue")
     );
+    let serve = match queues {
+        1 => "1 queue serves".to_owned(),
+        queues => format!("{queues} queues serve"),
+    };
     let controller = &path.name;
-    let draft = Draft::new(
-        ID,
-        severity,
-        format!("{{devices}}: {} for {node} near cores", words::count(queues, "queue")),
-    )
-    .about(&drive.name)
-    .confidence(Confidence::Likely)
-    .owner(Owner::Device)
-    .values(queues.to_string(), format!("{node} or more"))
-    .because(because)
-    .evidence(Evidence::file(format!("/sys/class/nvme/{controller}/queue_count")));
+    let draft = Draft::new(ID, severity, format!("{{devices}}: {serve} {node} near cores"))
+        .about(&drive.name)
+        .confidence(Confidence::Likely)
+        .owner(Owner::Device)
+        .values(queues.to_string(), format!("{node} or more"))
+        .weighed(match severity {
+            Severity::Medium => "all CPUs share a single queue",
+            Severity::Low => "more than four cores share a queue",
+            _ => "a queue is shared by a few cores",
+        })
+        .because(because)
+        .evidence(Evidence::file(format!("/sys/class/nvme/{controller}/queue_count")));
     Some(draft)
 }
 
@@ -94,10 +99,17 @@ fn of_port(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
     let draft = Draft::new(
         ID,
         severity,
-        format!("{{devices}}: {now} of {useful} queues that near cores could serve"),
+        format!(
+            "{{devices}}: {} in use, and near cores could serve {useful}",
+            words::are(now, "queue")
+        ),
     )
     .about(&nic.name)
     .values(now.to_string(), useful.to_string())
+    .weighed(match severity {
+        Severity::Medium => "one core takes all that a fast port brings",
+        _ => "several cores take what the port brings",
+    })
     .because(because)
     .evidence(lines::ethtool("-l", &nic.name));
     Some(draft.change([format!("ethtool -L {} combined {useful}", nic.name)]))

@@ -71,7 +71,7 @@ fn judge(nic: &Nic) -> Option<Draft> {
         Shape::Even => return None,
         Shape::Partial(idle) => (
             format!(
-                "{{devices}}: {idle} of {} get no packets by RSS",
+                "{{devices}}: RSS gives no packets to {idle} of {}",
                 words::count(count, "receive queue")
             ),
             format!(
@@ -98,6 +98,10 @@ fn judge(nic: &Nic) -> Option<Draft> {
     let draft = Draft::new(ID, severity, title)
         .about(&nic.name)
         .values(shares(spread), "even")
+        .weighed(match severity {
+            Severity::Medium => "half of the cores that could serve, or fewer, take most packets",
+            _ => "most of the cores that could serve take packets",
+        })
         .because(because)
         .evidence(lines::ethtool("-x", &nic.name));
     Some(if is_steered(nic) {
@@ -111,7 +115,8 @@ fn judge(nic: &Nic) -> Option<Draft> {
 /// Whether rules may bring flows to queues of their own.
 fn is_steered(nic: &Nic) -> bool {
     let features = nic.features.as_deref().unwrap_or_default();
-    features.iter().any(|feature| feature.name == "rx-ntuple-filter" && feature.active)
+    let filter = setting::feature_name("ntuple");
+    features.iter().any(|feature| feature.name == filter && feature.active)
 }
 
 /// `queue 0: 96, queue 1: 32`, the first few.

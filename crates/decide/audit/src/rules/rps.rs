@@ -39,7 +39,7 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
     let (_, first) = far.first()?;
     let severity = if devices::is_fast(nic) { Severity::Medium } else { Severity::Low };
     let title = format!(
-        "{{devices}}: RPS sends {} to CPUs of other nodes",
+        "{{devices}}: RPS hands the packets of {} to CPUs of other nodes",
         words::count(far.len(), "receive queue")
     );
     let because = format!(
@@ -53,6 +53,10 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
     let mut draft = Draft::new("rps-placement", severity, title)
         .about(&nic.name)
         .values(words::cpus(first), wanted.to_string())
+        .weighed(match severity {
+            Severity::Medium => "a port of 10 Gb/s or more",
+            _ => "a port of less than 10 Gb/s, or one that does not tell",
+        })
         .because(because)
         .on_node(context, nic.function, node);
     for (queue, _) in far.iter().take(6) {

@@ -56,6 +56,22 @@ impl Spread {
         self.packages.iter().map(part).collect::<Vec<_>>().join(", ")
     }
 
+    /// Packages that have none.
+    pub(crate) fn empty(&self) -> Vec<PackageId> {
+        let empty = self.packages.iter().filter(|(_, names)| names.is_empty());
+        empty.map(|(package, _)| *package).collect()
+    }
+
+    /// What an even spread would be: `4 on each package`, `1 or 2 on each package`.
+    pub(crate) fn even(&self) -> String {
+        let packages = self.packages.len().max(1);
+        match (self.total() / packages, self.total() % packages) {
+            (each, 0) => format!("{each} on each package"),
+            (0, _) => "at most 1 on a package".to_owned(),
+            (each, _) => format!("{each} or {} on each package", each + 1),
+        }
+    }
+
     /// `8/0`: the counts alone.
     pub(crate) fn counts(&self) -> String {
         let counts = self.packages.values().map(|names| names.len().to_string());

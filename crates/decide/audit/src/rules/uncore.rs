@@ -36,7 +36,7 @@ fn judge(capped: &[(&Uncore, u64, u64)], all: usize) -> Option<Draft> {
     let is_fixed = domain.min_khz.as_ref().is_ok_and(|min| *min == now);
     let how = if is_fixed { "fixed at" } else { "held to" };
     let title = format!(
-        "uncore {how} {now_mhz} MHz, {boot_mhz} MHz at boot ({} of {})",
+        "The uncore clock is {how} {now_mhz} MHz in {} of {}; it was {boot_mhz} MHz at boot",
         capped.len(),
         words::count(all, "domain")
     );
@@ -47,6 +47,7 @@ fn judge(capped: &[(&Uncore, u64, u64)], all: usize) -> Option<Draft> {
     );
     let mut draft = Draft::new("uncore-max-frequency", Severity::Low, title)
         .values(now.to_string(), boot.to_string())
+        .weighed("its own share of any study's gain is unknown")
         .because(because);
     for (domain, _, _) in capped {
         let folder = format!("{FOLDER}/{}", domain.name);

@@ -47,11 +47,15 @@ fn fewer(model: &str, drives: &[(&Drive, u32)]) -> Option<Draft> {
     let mut draft = Draft::new(
         ID,
         Severity::Medium,
-        format!("{{devices}}: {least} queues where others of the model have {most}"),
+        format!(
+            "{{devices}}: {} in use, and other drives of the model have {most}",
+            words::are(*least, "queue")
+        ),
     )
     .about_all(short.iter().map(|(drive, _)| drive.name.clone()))
     .confidence(Confidence::Likely)
     .values(least.to_string(), most.to_string())
+    .weighed("CPUs wait for each other on these drives alone")
     .because(because);
     for (drive, _) in short.iter().take(8) {
         if let Some(path) = drive.controllers.first() {
@@ -88,19 +92,20 @@ fn shared(context: &Context<'_>) -> Option<Draft> {
         "{queues} queues of {{devices}} share {}: their completions wait for each other",
         words::count(vectors, "vector")
     );
-    let draft = Draft::new(
-        ID,
-        Severity::Medium,
-        format!("{{devices}}: {vectors} vectors for {queues} queues"),
-    )
-    .about_all(short.into_iter().map(|(name, ..)| name))
-    .confidence(Confidence::Likely)
-    .values(vectors.to_string(), queues.to_string())
-    .because(because)
-    .evidence(
-        Evidence::new(format!("/sys/bus/pci/devices/{at}/msi_irqs"), Part::Names)
-            .meaning(words::count(vectors, "I/O vector")),
-    );
+    let serve = match vectors {
+        1 => "1 interrupt vector serves".to_owned(),
+        vectors => format!("{vectors} interrupt vectors serve"),
+    };
+    let draft = Draft::new(ID, Severity::Medium, format!("{{devices}}: {serve} {queues} queues"))
+        .about_all(short.into_iter().map(|(name, ..)| name))
+        .confidence(Confidence::Likely)
+        .values(vectors.to_string(), queues.to_string())
+        .weighed("CPUs wait for each other on these drives alone")
+        .because(because)
+        .evidence(
+            Evidence::new(format!("/sys/bus/pci/devices/{at}/msi_irqs"), Part::Names)
+                .meaning(words::count(vectors, "I/O vector")),
+        );
     Some(draft)
 }
 

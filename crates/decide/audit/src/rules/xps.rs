@@ -68,9 +68,8 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
         return None;
     }
     let title = format!(
-        "{{devices}}: {} of {} are used by CPUs of another node than their interrupt's",
-        crossed.len(),
-        words::count(nic.tx_queues.len(), "transmit queue")
+        "{{devices}}: {} by CPUs of another node than the one that takes the interrupt",
+        words::share(crossed.len(), nic.tx_queues.len(), "transmit queue", "is used", "are used")
     );
     let because = format!(
         "queue {} is used by {}, and its completions are handled on {}",
@@ -85,6 +84,7 @@ fn judge(context: &Context<'_>, nic: &Nic) -> Option<Draft> {
             format!("{} crossed", words::count(crossed.len(), "queue")),
             "each queue's CPUs on its interrupt's node",
         )
+        .weighed("completions cross, and packets that come in do not")
         .because(because);
     let mut lines = Vec::new();
     for queue in &crossed {

@@ -120,7 +120,7 @@ fn a_device_on_another_node_than_its_port_is_found() {
     assert_eq!(of(&machine, "misleading-firmware"), []);
     machine.functions[2].node = Some(NodeId(1));
     let finding = one(&machine, "misleading-firmware");
-    assert_eq!(finding.title, "nvme2n1: told to be on node 1, below a port on node 0");
+    assert_eq!(finding.title, "nvme2n1: The firmware says node 1, and node 0 for the port above");
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn drives_of_which_the_same_is_said_are_one_finding() {
         (0..8).map(|number| observed(&format!("nvme{number}n1"), Ok("mq-deadline"))).collect();
     let findings = found(&machine, &observations, Goal::Throughput);
     let [finding] = findings.as_slice() else { panic!("{findings:#?}") };
-    assert_eq!(finding.title, "nvme0n1, nvme1n1 and 6 more: Scheduler: mq-deadline, wanted none");
+    assert_eq!(finding.title, "nvme0n1, nvme1n1 and 6 more: Scheduler is mq-deadline, wanted none");
     assert_eq!((finding.devices.len(), finding.device()), (8, None));
     assert_eq!((finding.severity, finding.cost.as_str()), (Severity::Low, "None that is known."));
     let change = finding.change.as_ref().unwrap();

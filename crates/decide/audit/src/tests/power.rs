@@ -112,13 +112,16 @@ fn an_uncore_below_its_clock_at_boot_is_found_and_a_raised_floor_is_not() {
     assert_eq!(found(&machine, "uncore-max-frequency", Goal::Throughput), []);
     machine.power.uncore.push(domain("uncore01", 800_000, 1_600_000));
     let finding = found(&machine, "uncore-max-frequency", Goal::Throughput).remove(0);
-    assert_eq!(finding.title, "uncore held to 1600 MHz, 2400 MHz at boot (1 of 2 domains)");
+    assert_eq!(
+        finding.title,
+        "The uncore clock is held to 1600 MHz in 1 of 2 domains; it was 2400 MHz at boot"
+    );
     let change = finding.change.unwrap();
     let path = "/sys/devices/system/cpu/intel_uncore_frequency/uncore01/max_freq_khz";
     assert_eq!(change.by_hand, [format!("echo 2400000 > {path}")]);
     machine.power.uncore[1].min_khz = Ok(1_600_000);
     let finding = found(&machine, "uncore-max-frequency", Goal::Throughput).remove(0);
-    assert!(finding.title.starts_with("uncore fixed at 1600 MHz"));
+    assert!(finding.title.starts_with("The uncore clock is fixed at 1600 MHz"));
     machine.power.uncore[1].initial_max_khz = Err(Why::Absent);
     assert_eq!(found(&machine, "uncore-max-frequency", Goal::Throughput), []);
 }

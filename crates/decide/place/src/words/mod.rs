@@ -60,7 +60,7 @@ fn taskset(placement: &Placement, command: &str) -> String {
         );
         text.push_str("# writes to them while it has some, and from others after that\n");
     }
-    text + &format!("taskset --cpu-list {} {command}\n", placement.cpus)
+    text + &format!("taskset --cpu-list {} {}\n", placement.cpus, guarded(command))
 }
 
 /// systemd.exec(5): a list of CPUs, and a policy with a mask of nodes. The cgroup's AllowedCPUs=
@@ -110,6 +110,12 @@ fn docker(placement: &Placement, command: &str) -> String {
         ));
     }
     text + &format!("docker run --cpuset-cpus={cpus}{bound} IMAGE {command}\n")
+}
+
+/// A command that begins like an option, told apart from those of the tool before it.
+fn guarded(command: &str) -> String {
+    let first = command.trim_start_matches(['\'', '"']);
+    if first.starts_with('-') { format!("-- {command}") } else { command.to_owned() }
 }
 
 /// A set as one hexadecimal number, as masks of user-space tools are: `0x3c`.
@@ -193,6 +199,16 @@ mod tests {
         ];
         for (dialect, policy, nodes, wanted) in cases {
             assert_eq!(code(dialect, policy, nodes), wanted);
+        }
+    }
+
+    #[test]
+    fn a_command_is_no_option_of_the_tool() {
+        for dialect in [Dialect::Numactl, Dialect::Taskset, Dialect::Slurm] {
+            for command in ["-x", "'-x y'"] {
+                let text = write(dialect, &placement(Policy::Bind, "1"), command);
+                assert!(text.ends_with(&format!(" -- {command}\n")), "{text}");
+            }
         }
     }
 

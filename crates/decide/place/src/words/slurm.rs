@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! srun(1): one task with a mask of CPUs and nodes.
 
-use super::hexadecimal;
+use super::{guarded, hexadecimal};
 use crate::{Memory, Placement, Policy};
 
 /// `--cpu-bind` with a mask binds the one task to all CPUs; with a map (`map_cpu`) each task gets one.
@@ -14,7 +14,8 @@ pub(super) fn write(placement: &Placement, command: &str) -> String {
         "# the masks hold only where the job has the whole node (--exclusive) and TaskPlugin has\n\
          # task/affinity; for a task on each CPU: --ntasks={n} --cpu-bind=map_cpu:{map}\n\
          srun --exclusive --ntasks=1 --cpus-per-task={n} --cpu-bind=mask_cpu:{cpus} \
-         --mem-bind={memory} {command}\n",
+         --mem-bind={memory} {}\n",
+        guarded(command),
         n = placement.cpus.len(),
         map = map.join(","),
     )

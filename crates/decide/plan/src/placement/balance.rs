@@ -15,7 +15,8 @@ pub(super) fn plan(work: &Work<'_>, taken: &Taken, draft: &mut Draft) {
     let services = &work.machine().host.services;
     let service = services.iter().find(|service| service.name == BALANCE);
     let mut named = work.request.named.iter().rev().filter(|one| one.setting == BALANCE);
-    let is_asked = work.wants_setting(BALANCE) || work.wants_setting(NIC);
+    let is_placed = work.request.named.iter().any(|one| one.setting == NIC);
+    let is_asked = is_placed || work.wants_setting(BALANCE) || work.wants_setting(NIC);
     if let Some(one) = named.next() {
         draft.change(switch(work, service, &one.value));
         return;

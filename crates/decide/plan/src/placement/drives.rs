@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Interrupts of storage controllers: managed vectors are right as they are; the others, an NVMe
-//! controller's admin queue among them, belong on the controller's node.
+//! Interrupts of storage controllers: managed vectors are right as they are; the others that carry
+//! requests belong on the controller's node. What carries none, an NVMe controller's admin queue for
+//! one, fires seldom and is worth no change.
 
 use std::collections::BTreeSet;
 
 use machine::{Drive, DriveKind};
-use setting::{Device, Left, LeftWhy, Owner, Reboot};
-use units::{Cpu, CpuSet, NodeId, PciAddress};
+use setting::Device;
+use units::{NodeId, PciAddress};
 
 use super::pool::{Pool, Pools};
 use super::ports::managed_by_kernel;
 use super::vector::{Vector, Vectors, by_queue};
 use super::wish::Where;
-use super::{Asked, DRIVE, Move, Taken, by_goal, has_far_nodes, named, reach};
+use super::{
+    Asked, DRIVE, Move, Taken, by_goal, demand_online, doubt, has_far_nodes, impossible, named,
+    reach,
+};
 use crate::device;
 use crate::draft::{Draft, Work};
 
@@ -39,7 +43,7 @@ pub(super) fn place(
                     draft.leave(managed_by_kernel(DRIVE, &controller.device.name, value));
                 }
                 if let Err(because) = by_name(work, &controller, value, pools, taken, draft) {
-                    draft.leave(left(&controller, value, because));
+                    draft.leave(impossible(DRIVE, &controller.device.name, value, &because));
                 }
             }
             None if by_goal(work, DRIVE, &controller.device) => {
@@ -88,7 +92,7 @@ fn near(
     let whole = pool.cpus.to_string();
     let others = controller.vectors.iter().filter(|one| one.is_movable());
     for vector in others.filter(|one| !(is_spread && one.is_io)) {
-        if is_far(vector) {
+        if vector.is_io && is_far(vector) {
             put(work, controller, vector, whole.clone(), Asked::ByGoal, taken, draft);
         } else {
             draft.equal(DRIVE, 1);
@@ -120,7 +124,10 @@ fn put(
     taken.placed.extend(vector.irq.map(|irq| irq.number));
     let because = match asked {
         Asked::ByName => "asked for by name".to_owned(),
-        Asked::ByGoal => format!("the controller hangs on node {}", controller.node),
+        Asked::ByGoal => {
+            let doubt = doubt(work, DRIVE, &controller.device.name);
+            format!("the controller hangs on node {}{doubt}", controller.node)
+        }
     };
     let device = controller.device.clone();
     draft.change(Move { setting: DRIVE, device, vector, to, because }.drafted(work, asked));
@@ -138,7 +145,10 @@ fn by_name(
         controller.vectors.iter().filter(|one| one.is_movable()).collect();
     let none = || "that node has no CPU that may take interrupts".to_owned();
     let cpus: Vec<String> = match value.parse::<Where>()? {
-        Where::Cpus(cpus) => in_order(work, &cpus)?,
+        Where::Cpus(cpus) => {
+            demand_online(work, &cpus)?;
+            cpus.iter().map(ToString::to_string).collect()
+        }
         Where::Near | Where::Whole(None) => {
             vec![pools.near(controller.node).ok_or_else(none)?.cpus.to_string()]
         }
@@ -150,25 +160,4 @@ fn by_name(
         put(work, controller, vector, to.clone(), Asked::ByName, taken, draft);
     }
     Ok(())
-}
-
-fn in_order(work: &Work<'_>, cpus: &[Cpu]) -> Result<Vec<String>, String> {
-    let online: &CpuSet = &work.machine().cpus.online;
-    match cpus.iter().find(|cpu| !online.contains(**cpu)) {
-        Some(cpu) => Err(format!("CPU {cpu} is not online")),
-        None => Ok(cpus.iter().map(ToString::to_string).collect()),
-    }
-}
-
-fn left(controller: &Controller<'_>, value: &str, because: String) -> Left {
-    Left {
-        setting: DRIVE.to_owned(),
-        devices: vec![controller.device.name.clone()],
-        wanted: value.to_owned(),
-        owner: Owner::Os,
-        reboot: Reboot::None,
-        why: LeftWhy::Prerequisite,
-        because,
-        by_hand: Vec::new(),
-    }
 }

@@ -6,7 +6,7 @@ use machine::{Fact, Nic, Why};
 use setting::{Ethtool, Form, Place, Planned};
 
 use super::ports::channels_after;
-use super::{change, missing_on, named};
+use super::{SHARE, change, missing_on, named};
 use crate::draft::{Draft, Drafted, Work};
 use crate::want::missing;
 use crate::{device, ethtool, words};
@@ -14,7 +14,6 @@ use crate::{device, ethtool, words};
 const ARFS: &str = "arfs";
 const FILTER: &str = "nic-ntuple";
 const TABLE: &str = "rps-sock-flow-entries";
-const SHARE: &str = "rps-flow-count";
 
 /// What the kernel's document begins with for a busy server.
 const ENTRIES: u32 = 32_768;
@@ -37,7 +36,7 @@ pub(super) fn plan(work: &Work<'_>, draft: &mut Draft) {
         is_any = true;
     }
     let asked = work.request.named.iter().find(|one| one.setting == ARFS);
-    if let Some(one) = asked.filter(|_| !is_any && work.wants_setting(ARFS)) {
+    if let Some(one) = asked.filter(|_| !is_any) {
         draft.leave(missing(one, "no network device here can follow flows"));
     }
 }
@@ -70,8 +69,7 @@ fn follow(work: &Work<'_>, nic: &Nic, value: &str, draft: &mut Draft) {
 /// Adds a change, unless the same place was named with a value of its own.
 fn put(drafted: Drafted, draft: &mut Draft) {
     let Planned { place, device, .. } = &drafted.planned;
-    let mut known = draft.changes.iter().map(|one| &one.planned);
-    if !known.any(|one| one.place == *place && one.device == *device) {
+    if !draft.wanted().any(|one| one.place == *place && one.device == *device) {
         draft.change(drafted);
     }
 }

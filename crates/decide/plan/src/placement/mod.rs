@@ -24,7 +24,7 @@ mod wish;
 
 use machine::Fact;
 use setting::{Device, Form, Left, Place, Planned};
-use units::CpuSet;
+use units::{Cpu, CpuSet};
 
 use crate::draft::{Draft, Drafted, Work};
 use crate::request::Named;
@@ -35,7 +35,10 @@ pub(crate) use spread::is_in_the_way;
 pub(crate) use wish::Where;
 
 use pool::Pools;
-use vector::{Vector, Vectors};
+pub(crate) use spread::now as spread_now;
+pub(crate) use vector::Vectors;
+
+use vector::Vector;
 
 pub(crate) const NIC: &str = "nic-irq-placement";
 pub(crate) const DRIVE: &str = "drive-irq-placement";
@@ -43,6 +46,7 @@ pub(crate) const ISOLATED: &str = "isolated-cpu-interrupts";
 pub(crate) const XPS: &str = "xps-placement";
 pub(crate) const RPS: &str = "rps-placement";
 pub(crate) const SPREAD: &str = "nic-receive-spread";
+pub(crate) const SHARE: &str = "rps-flow-count";
 pub(crate) const BALANCE: &str = "irqbalance";
 
 /// Plans interrupts, XPS, RPS, RSS and irqbalance's exceptions.
@@ -60,10 +64,14 @@ pub(crate) fn place(work: &Work<'_>, draft: &mut Draft) {
     for one in &work.request.named {
         let is_ours = [NIC, DRIVE, ISOLATED, XPS, RPS, SPREAD].contains(&one.setting.as_str());
         if is_ours && !draft.speaks_of(&one.setting) {
-            draft.leave(missing(one, "no interrupt or queue that could be moved was seen"));
+            let outside = one.device.as_deref().and_then(|name| work.outside(Some(name)));
+            let because = outside.as_deref().unwrap_or(NOTHING_TO_MOVE);
+            draft.leave(missing(one, because));
         }
     }
 }
+
+const NOTHING_TO_MOVE: &str = "no interrupt or queue that could be moved was seen";
 
 /// Interrupts that were looked at, by number.
 #[derive(Debug, Default)]
@@ -163,14 +171,25 @@ fn found<'a>(work: &Work<'a>, setting: &str, device: &str) -> Option<&'a setting
     })
 }
 
+/// What is said of a device that the audit has nothing against: its interrupts may be taken far away,
+/// and it is slow, or they happen to be taken near now.
+fn doubt(work: &Work<'_>, setting: &str, device: &str) -> &'static str {
+    let mut findings = work.audit.findings.iter();
+    let is_found = findings
+        .any(|finding| finding.id == setting && audit::is_about(finding, work.machine(), device));
+    if is_found { "" } else { NOT_FOUND }
+}
+
+const NOT_FOUND: &str = " (no finding of the audit: they may be taken far away, and are near now or \
+                         bring too little to matter)";
+
 /// The value that a setting was named with for a device.
 fn named<'a>(work: &Work<'a>, setting: &str, device: &Device) -> Option<&'a str> {
-    let is_asked = work.wants_setting(setting) && work.wants_device(Some(device));
     let mut all = work.request.named.iter().rev();
     let one = all.find(|one| {
         one.setting == setting && one.device.as_ref().is_none_or(|name| work.is_same(device, name))
     });
-    one.filter(|_| is_asked).map(|one| one.value.as_str())
+    one.filter(|_| work.wants_device(Some(device))).map(|one| one.value.as_str())
 }
 
 /// What was named and a device does not have.
@@ -186,4 +205,20 @@ fn missing_on(setting: &str, device: &str, value: &str, because: &str) -> Left {
 /// Whether the goal may change a setting of a device.
 fn by_goal(work: &Work<'_>, setting: &str, device: &Device) -> bool {
     work.request.goal.is_some() && work.wants_setting(setting) && work.wants_device(Some(device))
+}
+
+/// A place of interrupts that was asked for by name and cannot be.
+fn impossible(setting: &str, device: &str, value: &str, because: &str) -> Left {
+    let text = str::to_owned;
+    missing(
+        &Named { setting: text(setting), value: text(value), device: Some(text(device)) },
+        because,
+    )
+}
+
+/// CPUs that were named can take interrupts only while they are online.
+fn demand_online(work: &Work<'_>, cpus: &[Cpu]) -> Result<(), String> {
+    let online = &work.machine().cpus.online;
+    let offline = cpus.iter().find(|cpu| !online.contains(**cpu));
+    offline.map_or(Ok(()), |cpu| Err(format!("CPU {cpu} is not online")))
 }

@@ -10,7 +10,10 @@ use units::{Cpu, CpuSet, NodeId, PciAddress};
 use super::pool::Pools;
 use super::vector::{Vector, Vectors, by_queue, with_channels};
 use super::wish::Where;
-use super::{Asked, Move, NIC, Taken, by_goal, found, has_far_nodes, named, reach, steering};
+use super::{
+    Asked, Move, NIC, Taken, by_goal, demand_online, doubt, found, has_far_nodes, impossible,
+    named, reach, steering,
+};
 use crate::draft::{Draft, Work};
 use crate::{device, words};
 
@@ -164,7 +167,9 @@ fn of_node(
         far && by_goal(work, NIC, &port.device)
             && (port.is_reset || is_far(work, port, &pool.wide) || is_piled(work, port, pool.cores))
     };
-    let is_triggered = working.iter().filter(is_wrong).count() > 0;
+    let wrong: Vec<&str> =
+        working.iter().filter(is_wrong).map(|port| port.nic.name.as_str()).collect();
+    let is_triggered = !wrong.is_empty();
     for port in working {
         let cpus: Vec<Cpu> = port.queues.iter().map_while(|_| pool.take()).collect();
         if named(work, super::XPS, &port.device).is_some() {
@@ -174,14 +179,19 @@ fn of_node(
             steering::transmit(work, port, users, Asked::ByName, draft);
         }
         if !far || !by_goal(work, NIC, &port.device) {
+            // Asked for alone, irqbalance leaves the queues where they are.
+            if far && by_goal(work, super::BALANCE, &port.device) {
+                keep_from_balance(port, taken);
+            }
             continue;
         }
         if is_triggered {
-            move_queues(work, port, &cpus, Asked::ByGoal, taken, draft);
+            let because = because(work, port, &wrong);
+            move_queues(work, port, &cpus, &because, Asked::ByGoal, taken, draft);
+            move_others(work, port, &pool.wide, &pool.cpus, &because, taken, draft);
         } else {
-            settle(port, taken, draft);
+            settle(work, port, taken, draft);
         }
-        move_others(work, port, &pool.wide, &pool.cpus, taken, draft);
         let is_crossed = found(work, super::XPS, &port.nic.name).is_some();
         if is_triggered {
             steering::transmit(work, port, &cpus, Asked::ByGoal, draft);
@@ -237,38 +247,58 @@ fn is_piled(work: &Work<'_>, port: &Port<'_>, cores: usize) -> bool {
     port.queues.len() > 1 && cores > 1 && all.len() == 1
 }
 
+/// Why a port's interrupts are moved: for its own sake, or for that of others on its node.
+fn because(work: &Work<'_>, port: &Port<'_>, wrong: &[&str]) -> String {
+    let (name, node) = (&port.nic.name, port.node);
+    if wrong.contains(&name.as_str()) {
+        let doubt = if port.is_reset { "" } else { doubt(work, NIC, name) };
+        return format!("{name} hangs on node {node}: one core there serves each queue{doubt}");
+    }
+    format!(
+        "{name} shares the cores of node {node} with {}, whose queues are moved there: none shall \
+         serve two while others serve none",
+        wrong.join(", ")
+    )
+}
+
 /// The first CPU that each queue is taken on now.
 fn taken_on(work: &Work<'_>, port: &Port<'_>) -> Vec<Cpu> {
     let first = |queue: &Vec<Vector<'_>>| reach(work, queue.first()?)?.first();
     port.queues.iter().map_while(first).collect()
 }
 
-/// Counts a port's queues as they are.
-fn settle(port: &Port<'_>, taken: &mut Taken, draft: &mut Draft) {
-    let irqs = || port.queues.iter().flatten().filter_map(|vector| vector.irq);
-    draft.equal(NIC, u64::try_from(irqs().count()).unwrap_or(0));
-    taken.placed.extend(irqs().map(|irq| irq.number));
-    taken.queues.extend(irqs().map(|irq| irq.number));
+/// Keeps a port's queues as they are, also where its device is opened again.
+fn settle(work: &Work<'_>, port: &Port<'_>, taken: &mut Taken, draft: &mut Draft) {
+    let cpus = &work.machine().cpus;
+    let free = cpus.online.minus(&cpus.isolated);
+    for vector in port.queues.iter().flatten() {
+        let Some(irq) = vector.irq else { continue };
+        taken.placed.insert(irq.number);
+        taken.queues.insert(irq.number);
+        match &irq.affinity {
+            Ok(affinity) if affinity.is_subset(&free) => {
+                let to = affinity.to_string();
+                let because = format!("{} is near already, and stays so", port.nic.name);
+                move_one(work, port, vector, to, because, Asked::ByGoal, taken, draft);
+            }
+            _ => draft.equal(NIC, 1),
+        }
+    }
 }
 
 fn move_queues(
     work: &Work<'_>,
     port: &Port<'_>,
     cpus: &[Cpu],
+    because: &str,
     asked: Asked,
     taken: &mut Taken,
     draft: &mut Draft,
 ) {
-    let because = match asked {
-        Asked::ByGoal => format!(
-            "{} hangs on node {}: one core there serves each queue",
-            port.nic.name, port.node
-        ),
-        Asked::ByName => "asked for by name".to_owned(),
-    };
     for (queue, cpu) in port.queues.iter().zip(cpus) {
         for vector in queue {
-            move_one(work, port, vector, cpu.to_string(), because.clone(), asked, taken, draft);
+            let to = cpu.to_string();
+            move_one(work, port, vector, to, because.to_owned(), asked, taken, draft);
         }
     }
     keep_from_balance(port, taken);
@@ -297,30 +327,25 @@ fn move_one(
 ) {
     taken.placed.extend(vector.irq.map(|irq| irq.number));
     let device = port.device.clone();
-    let drafted = Move { setting: NIC, device, vector, to, because }.drafted(work, asked);
-    if port.is_reset {
-        // Equal now, and not any more once the channels have changed.
-        draft.changes.push(drafted);
-    } else {
-        draft.change(drafted);
-    }
+    draft.change(Move { setting: NIC, device, vector, to, because }.drafted(work, asked));
 }
 
-/// Vectors for links, mailboxes and errors go anywhere on the node.
+/// Vectors for links, mailboxes and errors go anywhere on the node, along with the queues: they fire
+/// seldom, and alone are not worth a change.
 fn move_others(
     work: &Work<'_>,
     port: &Port<'_>,
     near: &CpuSet,
     cpus: &CpuSet,
+    because: &str,
     taken: &mut Taken,
     draft: &mut Draft,
 ) {
     for vector in &port.others {
         match reach(work, vector) {
             Some(reach) if !reach.is_subset(near) || port.is_reset => {
-                let because = format!("{} hangs on node {}", port.nic.name, port.node);
                 let to = cpus.to_string();
-                move_one(work, port, vector, to, because, Asked::ByGoal, taken, draft);
+                move_one(work, port, vector, to, because.to_owned(), Asked::ByGoal, taken, draft);
             }
             Some(_) => draft.equal(NIC, 1),
             None => {}
@@ -338,7 +363,7 @@ fn by_name(
 ) {
     match chosen(work, port, value, pools) {
         Ok(Chosen::Each(cpus)) => {
-            move_queues(work, port, &cpus, Asked::ByName, taken, draft);
+            move_queues(work, port, &cpus, "asked for by name", Asked::ByName, taken, draft);
             if work.request.goal.is_some() || named(work, super::XPS, &port.device).is_some() {
                 steering::transmit(work, port, &cpus, Asked::ByName, draft);
             }
@@ -351,16 +376,7 @@ fn by_name(
             }
             keep_from_balance(port, taken);
         }
-        Err(because) => draft.leave(Left {
-            setting: NIC.to_owned(),
-            devices: vec![port.nic.name.clone()],
-            wanted: value.to_owned(),
-            owner: Owner::Os,
-            reboot: Reboot::None,
-            why: LeftWhy::Prerequisite,
-            because,
-            by_hand: Vec::new(),
-        }),
+        Err(because) => draft.leave(impossible(NIC, &port.nic.name, value, &because)),
     }
 }
 
@@ -396,10 +412,7 @@ fn chosen(
             Ok(Chosen::All(pool.ok_or_else(|| none(node.unwrap_or(port.node)))?.cpus.clone()))
         }
         Where::Cpus(cpus) => {
-            let online = &work.machine().cpus.online;
-            if let Some(cpu) = cpus.iter().find(|cpu| !online.contains(**cpu)) {
-                return Err(format!("CPU {cpu} is not online"));
-            }
+            demand_online(work, &cpus)?;
             Ok(Chosen::Each(cpus.iter().copied().cycle().take(port.queues.len()).collect()))
         }
     }

@@ -37,11 +37,9 @@ pub(super) fn plan(work: &Work<'_>, draft: &mut Draft) {
         let place = Place::Ethtool { what: Ethtool::ReceiveSpread };
         let drafted = change(work, SPREAD, device, place, Form::Text, from, to, wish.because);
         let drafted = Drafted { is_named: wish.is_named, ..drafted };
-        let is_reset = channels_after(draft, &nic.name).is_some();
         match spread.even_over() == Some(wish.queues) {
-            // It is what it should be, and stays so.
-            true if !is_reset => draft.equal(SPREAD, 1),
-            _ => draft.changes.push(drafted),
+            true => draft.hold(drafted),
+            false => draft.changes.push(drafted),
         }
     }
 }
@@ -104,7 +102,7 @@ pub(crate) fn is_in_the_way(spread: &ReceiveSpread, channels: u32) -> bool {
 }
 
 /// The table of now in the words of `ethtool -X`.
-fn now(spread: &ReceiveSpread) -> Fact<String> {
+pub(crate) fn now(spread: &ReceiveSpread) -> Fact<String> {
     match spread.even_over() {
         _ if spread.is_default() => Ok("default".to_owned()),
         Some(queues) => Ok(queues.to_string()),

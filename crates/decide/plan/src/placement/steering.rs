@@ -43,11 +43,7 @@ pub(super) fn transmit(
         let because = "each transmit queue belongs to the CPUs near its interrupt".to_owned();
         let drafted = file(work, XPS, port.nic, path, from, users.to_string(), because);
         let drafted = Drafted { is_named: asked == Asked::ByName, ..drafted };
-        if port.is_reset {
-            draft.changes.push(drafted);
-        } else {
-            draft.change(drafted);
-        }
+        draft.change(drafted);
     }
 }
 

@@ -19,6 +19,7 @@ pub(super) enum Found<'a> {
 
 /// Interrupts by what a plan calls them.
 pub(super) struct Numbers<'a> {
+    pub(super) machine: &'a Machine,
     functions: BTreeMap<PciAddress, Vec<&'a Irq>>,
     /// Functions whose channels the plan changes.
     renumbered: BTreeSet<PciAddress>,
@@ -37,7 +38,7 @@ impl<'a> Numbers<'a> {
         let changed = plan.changes.iter().filter(channels);
         let renumbered =
             changed.filter_map(|one| one.device.as_ref()?.function).collect::<BTreeSet<_>>();
-        Self { functions, renumbered }
+        Self { machine, functions, renumbered }
     }
 
     /// The interrupt of a change.

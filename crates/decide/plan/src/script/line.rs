@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One change as lines of shell.
 
+use machine::Machine;
 use setting::{Device, DeviceKind, Ethtool, Place, Planned, spelled};
 
 use super::interrupt::{Found, Numbers};
 use super::quote::{comment, quote};
+use crate::device;
 
 /// Which value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +43,9 @@ pub(super) fn lines(planned: &Planned, direction: Direction, numbers: &Numbers<'
             }
             Found::Unknown => vec![comment("not written: no such interrupt was seen")],
         },
+        Place::Ethtool { what: Ethtool::Features } if direction == Direction::Back => {
+            features(planned, numbers.machine)
+        }
         Place::Ethtool { what } => ethtool(planned.device.as_ref(), what, value),
         Place::MaxReadRequest => max_read_request(planned.device.as_ref(), value),
         Place::IdleLatency => vec![format!("run hold_latency {}", quote(value))],
@@ -101,6 +106,18 @@ fn stands_for(device: &Device) -> &str {
         _ => None,
     };
     number.unwrap_or(&device.name)
+}
+
+/// A short word stands for several features, and not all of them were alike.
+fn features(planned: &Planned, machine: &Machine) -> Vec<String> {
+    let device = planned.device.as_ref();
+    let nic = device.and_then(|device| device::nic_called(machine, &device.name));
+    let all = nic.map(|nic| crate::ethtool::by_name(nic, &planned.to)).unwrap_or_default();
+    if all.is_empty() {
+        return vec![comment("not restored, none of them can be changed")];
+    }
+    let words: Vec<String> = all.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    ethtool(device, &Ethtool::Features, &words.join(" "))
 }
 
 fn ethtool(device: Option<&Device>, what: &Ethtool, value: &str) -> Vec<String> {

@@ -11,12 +11,13 @@ mod pair;
 mod quote;
 
 use machine::Machine;
-use setting::{Ethtool, Goal, Left, Place, Plan, Planned};
+use setting::{Goal, Left, Movers, Place, Plan, Planned};
 
 use self::interrupt::Numbers;
 use self::line::{Direction, lines};
 use self::quote::comment;
 pub(crate) use self::quote::quote;
+use crate::beside;
 use crate::words::count;
 
 /// The functions of a script: name, text, and what they need in turn.
@@ -131,35 +132,25 @@ fn purpose(goal: Option<Goal>) -> &'static str {
 
 /// Changes in the order in which they are taken back: the newest first, as they may build on each
 /// other. What moves other values (channels reset affinity, a scheduler `nr_requests`) comes before
-/// all the others here as well, and irqbalance starts last.
+/// those here as well, and irqbalance starts last. Where each file of a pattern is known, the
+/// pattern stands for nothing more.
 fn backwards(plan: &Plan) -> Vec<&Planned> {
     let is_service =
         |one: &&Planned| matches!(one.place, Place::Service { .. } | Place::BannedInterrupts);
-    let all = plan.beside.iter().chain(&plan.changes).rev();
-    let (services, rest): (Vec<&Planned>, Vec<&Planned>) = all.partition(is_service);
-    let (movers, rest): (Vec<&Planned>, Vec<&Planned>) =
-        rest.into_iter().partition(|one| moves_others(&one.place));
-    movers.into_iter().chain(rest).chain(services).collect()
-}
-
-/// Files whose write moves those beside them, by the end of their path.
-const MOVERS: [&str; 6] = [
-    "/mtu",
-    "/queue/scheduler",
-    "/scaling_governor",
-    "/intel_pstate/no_turbo",
-    "/cpufreq/boost",
-    "/smt/control",
-];
-
-fn moves_others(place: &Place) -> bool {
-    match place {
-        Place::File { path } => MOVERS.iter().any(|end| path.ends_with(end)),
-        Place::Ethtool { what } => {
-            matches!(what, Ethtool::Channels | Ethtool::Rings | Ethtool::Features)
-        }
+    let is_known = |one: &&Planned| match &one.place {
+        Place::File { path } if path.contains('*') && beside::is_whole(path) => plan
+            .beside
+            .iter()
+            .any(|single| single.setting == one.setting && single.device == one.device),
         _ => false,
-    }
+    };
+    let changes = plan.changes.iter().filter(|one| !is_known(one));
+    let all = plan.beside.iter().chain(changes).rev();
+    let (services, mut rest): (Vec<&Planned>, Vec<&Planned>) = all.partition(is_service);
+    let movers = Movers::of(rest.iter().copied());
+    let none = |_: &Planned| 0;
+    rest.sort_by_cached_key(|one| (movers.depth(one, &none), !setting::moves_others(&one.place)));
+    rest.into_iter().chain(services).collect()
 }
 
 fn write(

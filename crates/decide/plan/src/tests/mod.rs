@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The planner on machines made for one thing each.
 
+mod moved;
 mod queues;
+mod wishes;
 
 use audit::Subject;
 use catalogue::Catalogue;
@@ -250,6 +252,11 @@ fn irqbalance_is_told_what_to_leave_and_stopped_only_if_asked() {
     let plan = planned(&machine, &[], &goal());
     let first = plan.changes.first().unwrap();
     assert_eq!((&first.place, first.to.as_str()), (&Place::BannedInterrupts, "7 101 102"));
+    // The command that its finding names does no more than that.
+    let alone = planned(&machine, &[], &Request { only: vec!["irqbalance".into()], ..goal() });
+    let places: Vec<&Place> = alone.changes.iter().map(|one| &one.place).collect();
+    assert_eq!(places, [&Place::BannedInterrupts]);
+    assert_eq!(alone.left, []);
     let stopped = planned(&machine, &[], &names(&["irqbalance=stopped"]));
     let unit = "irqbalance.service".to_owned();
     assert_eq!(stopped.changes.first().map(|one| &one.place), Some(&Place::Service { unit }));
@@ -271,6 +278,39 @@ fn a_link_that_carries_something_is_dropped_only_by_name() {
     assert_eq!(left.len(), 1);
     let named = planned(&machine, &[], &names(&["nic-rx-ring=4096@eth0"]));
     assert_eq!(named.changes.first().and_then(|one| one.drops_link.as_deref()), Some("eth0"));
+}
+
+/// What a plan drops where `wish` changes two ports, and the login goes over a third device.
+fn dropped_beside(change: impl Fn(&mut Machine)) -> Vec<String> {
+    let mut machine = machine();
+    add_port(&mut machine, "eth0", 0x81, 2);
+    add_port(&mut machine, "eth1", 0x82, 2);
+    add_port(&mut machine, "login", 0x83, 2);
+    machine.nodes[1].cpus = CpuSet::from_list("79").unwrap();
+    machine.carriers.insert("login".to_owned(), [Carries::Login].into());
+    change(&mut machine);
+    let plan = planned(&machine, &[], &Request { queues: Queues::Fit, ..goal() });
+    plan.changes.iter().filter_map(|one| one.drops_link.clone()).collect()
+}
+
+#[test]
+fn what_carries_the_login_in_kernel_or_card_is_not_dropped() {
+    assert_eq!(dropped_beside(|_| {}), ["eth0", "eth1"]);
+    let switched = dropped_beside(|machine| {
+        let login = machine.nics.iter_mut().find(|nic| nic.name == "login").unwrap();
+        (login.function, login.kind) = (None, NicKind::Virtual);
+        let port = machine.nics.iter_mut().find(|nic| nic.name == "eth0").unwrap();
+        port.master = Some("ovs-system".to_owned());
+    });
+    assert_eq!(switched, ["eth1"], "a port of the Open vSwitch bridge that has the address");
+    let virtual_one = dropped_beside(|machine| {
+        let physical = machine.nics.iter().find(|nic| nic.name == "eth0").unwrap().function;
+        let login = machine.nics.iter().find(|nic| nic.name == "login").unwrap().function;
+        let mut functions = machine.functions.iter_mut();
+        let function = functions.find(|one| Some(one.address) == login).unwrap();
+        function.physical_function = physical;
+    });
+    assert_eq!(virtual_one, ["eth1"], "the physical function of the login's virtual one");
 }
 
 fn checked(machine: &Machine, request: &Request) -> Result<(), Refusal> {

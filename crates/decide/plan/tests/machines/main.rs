@@ -8,6 +8,7 @@
 
 #![expect(clippy::unwrap_used, reason = "an unwrap that fails is a trial that fails")]
 
+mod kernel;
 mod rules;
 mod scripts;
 mod simulate;
@@ -18,7 +19,7 @@ use catalogue::Catalogue;
 use machine::{Carries, Machine};
 use nearside_plan::{Queues, Request, plan};
 use root::{DirRoot, Root};
-use setting::{Goal, Observation, Place, Plan, Planned};
+use setting::{Finding, Goal, Observation, Place, Plan, Planned};
 use support::{Capture, Failed, Need, Trial, failed, lab_captures, tree_captures, trial};
 
 const GOALS: [Goal; 3] = [Goal::Throughput, Goal::Latency, Goal::Balanced];
@@ -40,9 +41,11 @@ fn main() {
     trials.push(Trial::test("synthetic/thousand-cpus", || {
         holds(&description("thousand-cpus", 8)?.build())
     }));
+    trials.push(Trial::test("left/healthy-two-socket", healthy));
     trials.push(Trial::test("quick/thousand-cpus", quick));
     trials
         .push(Trial::test("script/pairs", || scripts::pairs(&description("sick-two-socket", 1)?)));
+    trials.push(Trial::test("script/moved", || kernel::moved(&description("sick-two-socket", 1)?)));
     trials
         .push(Trial::test("turned/turbo", || scripts::turned(&description("sick-two-socket", 1)?)));
     support::run(trials)
@@ -69,13 +72,21 @@ impl Seen {
     }
 
     pub(crate) fn plan(&self, request: &Request) -> Plan {
-        let subject = audit::Subject {
+        plan(&self.subject(request), request)
+    }
+
+    /// What the audit has against the machine.
+    pub(crate) fn findings(&self, request: &Request) -> Vec<Finding> {
+        audit::audit(&self.subject(request)).findings
+    }
+
+    fn subject(&self, request: &Request) -> audit::Subject<'_> {
+        audit::Subject {
             machine: &self.machine,
             observations: &self.observations,
             catalogue: &self.catalogue,
             goal: request.goal.unwrap_or_default(),
-        };
-        plan(&subject, request)
+        }
     }
 }
 
@@ -113,6 +124,7 @@ fn one(seen: &Seen, request: &Request) -> Result<(), String> {
     let plan = seen.plan(request);
     rules::ordered(&plan)?;
     rules::safe(seen, request, &plan)?;
+    rules::found(seen, request, &plan)?;
     let after = simulate::after(seen, &plan);
     rules::on_good_cpus(&after, &plan)?;
     if request.devices.is_empty() {
@@ -127,6 +139,19 @@ fn one(seen: &Seen, request: &Request) -> Result<(), String> {
         None => Ok(()),
         Some(planned) => Err(format!("not settled: {planned:#?}")),
     }
+}
+
+/// What is where it belongs is left there, whatever the goal.
+fn healthy() -> Result<(), Failed> {
+    let seen = Seen::of(&description("healthy-two-socket", 1)?.build());
+    for goal in GOALS {
+        let plan = seen.plan(&Request { goal: Some(goal), ..Request::default() });
+        let is_irq = |one: &&Planned| matches!(one.place, Place::Interrupt { .. });
+        if let Some(planned) = plan.changes.iter().find(is_irq) {
+            return Err(failed(format!("{goal:?}: nothing is wrong with it: {planned:#?}")));
+        }
+    }
+    Ok(())
 }
 
 /// Some eight thousand vectors; the bound is far above what it takes on an idle machine, and far

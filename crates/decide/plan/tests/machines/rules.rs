@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Machine, Nic};
 use nearside_plan::Request;
-use setting::{Ethtool, Place, Plan, Planned};
+use setting::{Ethtool, Movers, Place, Plan, Planned};
 use units::{Cpu, CpuSet, NodeId, PciAddress};
 
 use crate::Seen;
@@ -40,6 +40,7 @@ pub(crate) fn ordered(plan: &Plan) -> Result<(), String> {
     if !phases.is_sorted() {
         return Err(format!("channels, rings, interrupts, XPS, RPS are mixed: {phases:?}"));
     }
+    nothing_is_moved_again(plan)?;
     let at = |setting: &str| {
         let is_it = |(_, planned): &(usize, &Planned)| planned.setting == setting;
         let places: Vec<usize> =
@@ -58,6 +59,22 @@ pub(crate) fn ordered(plan: &Plan) -> Result<(), String> {
     {
         if at(a).is_some() && at(b).is_some() {
             return Err(format!("{a} and {b} zero each other"));
+        }
+    }
+    Ok(())
+}
+
+/// No change moves a value that was written before it, but for limits that zero each other and for a
+/// table that makes room for its channels.
+fn nothing_is_moved_again(plan: &Plan) -> Result<(), String> {
+    let movers = Movers::of(&plan.changes);
+    let place: BTreeMap<*const Planned, usize> =
+        plan.changes.iter().enumerate().map(|(at, planned)| (&raw const *planned, at)).collect();
+    for (at, planned) in plan.changes.iter().enumerate() {
+        let is_room = planned.place == Place::Ethtool { what: Ethtool::ReceiveSpread };
+        let is_later = |mover: &&Planned| place.get(&(&raw const **mover)) > Some(&at);
+        if let Some(mover) = movers.that_move(planned).find(is_later).filter(|_| !is_room) {
+            return Err(format!("{planned:#?} is moved by the later {mover:#?}"));
         }
     }
     Ok(())
@@ -90,11 +107,28 @@ pub(crate) fn safe(seen: &Seen, request: &Request, plan: &Plan) -> Result<(), St
     Ok(())
 }
 
-/// Whether a change of channels comes before it on its device.
+/// No interrupt of a device is moved that the audit has nothing against, unless the reason says so, or
+/// names the device on the same node that is moved, whose cores it shares.
+pub(crate) fn found(seen: &Seen, request: &Request, plan: &Plan) -> Result<(), String> {
+    let findings = seen.findings(request);
+    let is_irq = |one: &&Planned| matches!(one.place, Place::Interrupt { .. });
+    for planned in plan.changes.iter().filter(is_irq) {
+        let Some(device) = &planned.device else { continue };
+        let of_kind = || findings.iter().filter(|finding| finding.id == planned.setting);
+        let is_found = of_kind().any(|one| audit::is_about(one, &seen.machine, &device.name));
+        let is_told = ["no finding of the audit", "shares the cores"]
+            .iter()
+            .any(|reason| planned.because.contains(reason));
+        if !is_found && !is_told && !is_reset(plan, planned) {
+            return Err(format!("the audit has nothing against it: {planned:#?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a change comes before it that moves it.
 fn is_reset(plan: &Plan, planned: &Planned) -> bool {
-    plan.changes.iter().any(|one| {
-        one.place == Place::Ethtool { what: Ethtool::Channels } && one.device == planned.device
-    })
+    Movers::of(&plan.changes).that_move(planned).next().is_some()
 }
 
 pub(crate) fn on_good_cpus(after: &Seen, plan: &Plan) -> Result<(), String> {

@@ -87,7 +87,7 @@ fn files(root: &Path, plan: &Plan) -> BTreeMap<String, (Form, String)> {
     files
 }
 
-fn run(root: &Path, text: &str) -> Result<(), Failed> {
+pub(crate) fn run(root: &Path, text: &str) -> Result<(), Failed> {
     let file = root.with_extension("sh");
     std::fs::write(&file, text).map_err(failed)?;
     let checked = Command::new("sh").arg("-n").arg(&file).output().map_err(failed)?;

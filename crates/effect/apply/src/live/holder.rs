@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Starts and ends the process that holds `/dev/cpu_dma_latency`, and is it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::systemd;
-use crate::hold::{self, HOLD_VERB, NOTE};
+use crate::hold::{self, HOLD_VERB, NOTE, STARTING};
 
 const DEVICE: &str = "/dev/cpu_dma_latency";
 const UNIT: &str = "nearside-idle-latency.service";
@@ -32,17 +32,32 @@ pub(super) fn set(root: &LiveRoot, bound_us: Option<u32>) -> Result<(), Errno> {
         forget_folder();
         return Ok(());
     };
-    start(bound_us).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    wait(|| hold::bound(root) == Ok(Some(bound_us)))
+    let is_held = || {
+        matches!(hold::holder(root), Ok(Some((process, held)))
+        if process != STARTING && held == bound_us)
+    };
+    let started = note(STARTING, bound_us).and_then(|()| start(bound_us)).map_err(errno);
+    started.and_then(|()| wait(is_held)).inspect_err(|_| {
+        // The first failure is the one that is told.
+        let _ = end(root);
+        forget_folder();
+    })
+}
+
+fn errno(error: io::Error) -> Errno {
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }
 
 fn end(root: &LiveRoot) -> Result<(), Errno> {
+    // One whose starter was killed comes within milliseconds, or never.
+    let _ = wait(|| !matches!(hold::holder(root), Ok(Some((STARTING, _)))));
     // systemd ends a unit of ours and knows it: one that ends by itself keeps its name for a while,
     // and the next could not be started under it.
     let _ = systemd::control(&["stop", "--", UNIT]);
     let holder = hold::holder(root).unwrap_or_default();
+    let process = holder.filter(|(process, _)| *process != STARTING);
     let process =
-        holder.and_then(|(process, _)| i32::try_from(process).ok()).and_then(Pid::from_raw);
+        process.and_then(|(process, _)| i32::try_from(process).ok()).and_then(Pid::from_raw);
     if let Some(process) = process {
         match kill_process(process, Signal::TERM) {
             Ok(()) | Err(Errno::SRCH) => {}
@@ -51,9 +66,7 @@ fn end(root: &LiveRoot) -> Result<(), Errno> {
         wait(|| hold::bound(root) == Ok(None))?;
     }
     match fs::remove_file(NOTE) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Errno::from_io_error(&error).unwrap_or(Errno::IO))
-        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(errno(error)),
         _ => Ok(()),
     }
 }
@@ -102,12 +115,15 @@ pub fn hold_idle_latency(bound_us: u32) -> io::Result<std::convert::Infallible> 
     // Four bytes in the machine's order are a number; other lengths are read as hexadecimal text
     // (cpu_latency_qos_write, kernel/power/qos.c).
     device.write_all(&bound.to_ne_bytes())?;
-    if let Some(folder) = Path::new(NOTE).parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let mut note = File::create(NOTE)?;
-    note.write_all(format!("{} {bound_us}\n", std::process::id()).as_bytes())?;
+    note(std::process::id(), bound_us)?;
     loop {
         thread::park();
     }
+}
+
+fn note(process: u32, bound_us: u32) -> io::Result<()> {
+    if let Some(folder) = Path::new(NOTE).parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(NOTE, format!("{process} {bound_us}\n"))
 }

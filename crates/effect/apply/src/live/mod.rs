@@ -45,6 +45,10 @@ impl Kernel for LiveRoot {
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 
+    fn sweep(&self, path: &str) {
+        sweep(Path::new(path));
+    }
+
     fn ethtool(&self, nic: &str, what: &Ethtool) -> Fact<String> {
         let told = |values, switches: &[&str]| {
             let all = self.ethtool_values(nic, values)?;
@@ -99,6 +103,10 @@ impl Kernel for LiveRoot {
         }
     }
 
+    fn flow_rules(&self, nic: &str) -> Fact<u32> {
+        self.flow_rules(nic)
+    }
+
     fn service(&self, unit: &str) -> Fact<bool> {
         systemd::is_active(unit)
     }
@@ -117,25 +125,42 @@ fn open(path: &str) -> Result<OwnedFd, Errno> {
     rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())
 }
 
+/// Removes the half of a file that a killed [`replace`] left. Mostly there is none.
+fn sweep(path: &Path) {
+    let _ = fs::remove_file(fresh(&real(path)));
+}
+
+/// A file that is a link is replaced where it lies.
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Puts a file in place of another with its mode and owner, so that no moment sees half of it.
 fn replace(path: &Path, bytes: Option<&[u8]>) -> std::io::Result<()> {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = real(path);
     let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
     let Some(bytes) = bytes else {
         fs::remove_file(&path)?;
         return File::open(folder)?.sync_all();
     };
     let fresh = fresh(&path);
+    fill(&fresh, &path, bytes).and_then(|()| fs::rename(&fresh, &path)).inspect_err(|_| {
+        // Half of a file helps nobody; the failure is what is told.
+        let _ = fs::remove_file(&fresh);
+    })?;
+    File::open(folder)?.sync_all()
+}
+
+/// Writes a file with the mode and the owner of another, down to the disk.
+fn fill(fresh: &Path, old: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file =
-        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(&fresh)?;
-    if let Ok(old) = fs::metadata(&path) {
+        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(fresh)?;
+    if let Ok(old) = fs::metadata(old) {
         file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o7777))?;
         fchown(&file, Some(old.uid()), Some(old.gid()))?;
     }
     file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&fresh, &path)?;
-    File::open(folder)?.sync_all()
+    file.sync_all()
 }
 
 fn fresh(path: &Path) -> PathBuf {
@@ -159,6 +184,11 @@ mod tests {
         root.replace(text, Some(b"bc")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"bc");
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o600);
+        // A process that was killed in between.
+        let half = folder.path().join("irqbalance.nearside-new");
+        fs::write(&half, "b").unwrap();
+        root.sweep(text);
+        assert!(!half.exists() && path.exists());
         root.replace(text, None).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         assert_eq!(root.replace(text, None), Err(Errno::NOENT));

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Keeps a wish over boots, hot-plug and re-opened devices: a unit, a udev rule, and a capture of
-//! the machine for which it was right; where asked for, a timer that looks whether it holds.
+//! Keeps a wish over boots and hot-plug: a unit, a udev rule and a path unit between the two, and a
+//! capture of the machine for which it was right; where asked for, a timer that looks whether it holds.
 //!
 //! Not the values are kept: at each boot devices are found again by what they are, and the plan is
 //! made afresh. Where the topology is another one nothing is changed, since a placement that was
 //! right for one numbering is wrong for the next.
+//!
+//! A device that comes while the unit runs must not be lost: systemd merges a start into one that is
+//! under way. So the rule leaves a mark, the unit takes it away before it looks at the machine, and
+//! the path unit looks for it again whenever the unit has ended (systemd.path(5)).
 
 use std::fs;
 use std::io;
@@ -12,22 +16,29 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use machine::{Difference, Machine};
+use machine::Machine;
 use root::{About, LiveRoot, OpenError, Overwrite, Recorder};
 use rustix::io::Errno;
 
-use super::{replace, systemd};
+use super::{replace, sweep, systemd};
 
 const UNIT: &str = "/etc/systemd/system/nearside.service";
+const PATH_UNIT: &str = "/etc/systemd/system/nearside.path";
 const VERIFY_UNIT: &str = "/etc/systemd/system/nearside-verify.service";
 const TIMER_UNIT: &str = "/etc/systemd/system/nearside-verify.timer";
 const RULES: &str = "/etc/udev/rules.d/90-nearside.rules";
 /// The machine for which the wish was right.
 const MACHINE: &str = "/var/lib/nearside/persisted.tar.zst";
+/// Where the rule says that a device came. A reboot takes it away.
+const MARK: &str = "/run/nearside-device-came";
 const SERVICE: &str = "nearside.service";
+const PATH: &str = "nearside.path";
 const VERIFY: &str = "nearside-verify.service";
 const TIMER: &str = "nearside-verify.timer";
 const HEAD: &str = "# Written by `nearside persist`; `nearside persist --remove` takes it away.\n";
+
+/// All that may lie anywhere.
+const OURS: [&str; 7] = [UNIT, PATH_UNIT, VERIFY_UNIT, TIMER_UNIT, RULES, MACHINE, MARK];
 
 /// What is kept over boots.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +68,8 @@ pub fn install(kernel: &LiveRoot, wish: &Wish, about: &About) -> io::Result<()> 
         replace(Path::new(path), Some(text.as_bytes())).map_err(|error| named(path, &error))?;
     }
     control(&["daemon-reload"])?;
-    control(&["enable", "--quiet", SERVICE])?;
+    control(&["enable", "--quiet", SERVICE, PATH])?;
+    control(&["restart", PATH])?;
     if wish.verify_every.is_some() {
         control(&["enable", "--quiet", TIMER])?;
         // One that runs takes its new period at a restart only.
@@ -72,7 +84,7 @@ pub fn install(kernel: &LiveRoot, wish: &Wish, about: &About) -> io::Result<()> 
 /// # Errors
 /// A file cannot be removed, or systemd refuses.
 pub fn remove() -> io::Result<Vec<&'static str>> {
-    let there = take_away(&[UNIT, VERIFY_UNIT, TIMER_UNIT, RULES, MACHINE])?;
+    let there = take_away(&OURS)?;
     if !there.is_empty() {
         control(&["daemon-reload"])?;
         reload_rules();
@@ -85,21 +97,33 @@ pub fn remove() -> io::Result<Vec<&'static str>> {
 /// # Errors
 /// This program's own path is not known.
 pub fn install_script(wish: &Wish) -> io::Result<String> {
-    let file = |(path, text): &(&str, String)| format!("cat > {path} <<'END'\n{text}END\n");
+    let file = |(path, text): &(&str, String)| {
+        let end = delimiter(text);
+        format!("cat > {path} <<'{end}'\n{text}{end}\n")
+    };
     let files = files(wish)?.iter().map(file).collect::<String>();
     let timer = match wish.verify_every {
         Some(_) => format!("systemctl enable {TIMER}\nsystemctl restart {TIMER}\n"),
         None => String::new(),
     };
     Ok(format!(
-        "#!/bin/sh\nset -e\n{files}systemctl daemon-reload\nsystemctl enable {SERVICE}\n{timer}udevadm \
-         control --reload\n"
+        "#!/bin/sh\nset -e\n{files}systemctl daemon-reload\nsystemctl enable {SERVICE} {PATH}\n\
+         systemctl restart {PATH}\n{timer}udevadm control --reload\n"
     ))
+}
+
+/// A line that a text does not have, by which a here-document ends.
+fn delimiter(text: &str) -> String {
+    let mut end = "END".to_owned();
+    while text.lines().any(|line| line == end) {
+        end.push('_');
+    }
+    end
 }
 
 /// What [`remove`] would do, as a shell script.
 pub fn remove_script() -> String {
-    let there = present(&[UNIT, VERIFY_UNIT, TIMER_UNIT, RULES, MACHINE]);
+    let there = present(&OURS);
     if there.is_empty() {
         return "#!/bin/sh\n# Nothing is kept over boots.\n".to_owned();
     }
@@ -112,14 +136,13 @@ pub fn remove_script() -> String {
     format!("#!/bin/sh\nset -e\n{lines}systemctl daemon-reload\nudevadm control --reload\n")
 }
 
-/// What of the topology is not as it was when the wish was kept.
+/// The machine as it was when the wish was kept.
 ///
 /// # Errors
-/// The kept machine cannot be read.
-pub fn moved(now: &Machine) -> Result<Vec<Difference>, OpenError> {
+/// It cannot be read.
+pub fn kept_machine() -> Result<Machine, OpenError> {
     let kept = root::open(Path::new(MACHINE), None)?;
-    let then = linux::read(&*kept.root);
-    Ok(then.moved(now))
+    Ok(linux::read(&*kept.root))
 }
 
 fn present(paths: &[&'static str]) -> Vec<&'static str> {
@@ -129,6 +152,8 @@ fn present(paths: &[&'static str]) -> Vec<&'static str> {
 /// Ends the units among some files, removes those that are there, and says which were.
 fn take_away(paths: &[&'static str]) -> io::Result<Vec<&'static str>> {
     let there = present(paths);
+    // Of a run that was killed.
+    paths.iter().for_each(|path| sweep(Path::new(path)));
     for words in orders_to_end(&there) {
         match control(&words) {
             Err(error) if !words.contains(&"reset-failed") => return Err(error),
@@ -137,7 +162,13 @@ fn take_away(paths: &[&'static str]) -> io::Result<Vec<&'static str>> {
         }
     }
     for path in &there {
-        replace(Path::new(path), None).map_err(|error| named(path, &error))?;
+        match replace(Path::new(path), None) {
+            // A unit that just began took the mark away.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(named(path, &error));
+            }
+            _ => {}
+        }
     }
     Ok(there)
 }
@@ -149,7 +180,12 @@ fn orders_to_end(paths: &[&str]) -> Vec<Vec<&'static str>> {
         orders.push(vec!["disable", "--quiet", "--now", TIMER]);
     }
     if paths.contains(&VERIFY_UNIT) {
+        // One that looks just now would fail afterwards.
+        orders.push(vec!["stop", VERIFY]);
         orders.push(vec!["reset-failed", VERIFY]);
+    }
+    if paths.contains(&PATH_UNIT) {
+        orders.push(vec!["disable", "--quiet", "--now", PATH]);
     }
     if paths.contains(&UNIT) {
         orders.push(vec!["disable", "--quiet", SERVICE]);
@@ -172,7 +208,8 @@ fn keep_machine(kernel: &LiveRoot, about: &About) -> io::Result<()> {
 
 fn files(wish: &Wish) -> io::Result<Vec<(&'static str, String)>> {
     let program = std::env::current_exe()?;
-    let mut files = vec![(UNIT, unit(&program, &wish.words)), (RULES, rules())];
+    let mut files =
+        vec![(UNIT, unit(&program, &wish.words)), (PATH_UNIT, path_unit()), (RULES, rules())];
     if let Some(every) = wish.verify_every {
         files.push((VERIFY_UNIT, verify_unit(&program)));
         files.push((TIMER_UNIT, timer(every)));
@@ -213,7 +250,23 @@ fn timer(every: Duration) -> String {
     )
 }
 
-/// The unit. `After=` names what is known to write the same values, so that ours come last.
+/// Starts the unit for a mark, and again where one was left while it ran.
+fn path_unit() -> String {
+    format!(
+        "{HEAD}[Unit]\n\
+         Description=nearside: waits for devices that come\n\
+         Documentation=man:nearside-persist(1)\n\
+         \n\
+         [Path]\n\
+         PathExists={MARK}\n\
+         \n\
+         [Install]\n\
+         WantedBy=paths.target\n"
+    )
+}
+
+/// The unit. `After=` names what is known to write the same values, so that ours come last. A shelf of
+/// drives may come one by one: starts are not counted, each takes away the mark that it is for.
 fn unit(program: &Path, words: &[String]) -> String {
     let words = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let program = quoted(&program.display().to_string());
@@ -223,9 +276,11 @@ fn unit(program: &Path, words: &[String]) -> String {
          Documentation=man:nearside-persist(1)\n\
          After=local-fs.target systemd-sysctl.service systemd-modules-load.service\n\
          After=network.target tuned.service irqbalance.service power-profiles-daemon.service\n\
+         StartLimitIntervalSec=0\n\
          \n\
          [Service]\n\
          Type=oneshot\n\
+         ExecStartPre=/bin/rm -f {MARK}\n\
          ExecStart={program} apply --persisted --keep-going {words}\n\
          \n\
          [Install]\n\
@@ -233,27 +288,44 @@ fn unit(program: &Path, words: &[String]) -> String {
     )
 }
 
-/// A word of a unit file: `%` and `$` are doubled, the rest is quoted (systemd.syntax(7)).
+/// A word of a unit file: `%` and `$` are doubled, the rest is quoted, and what would end a line or
+/// steer a terminal is told by its number (systemd.syntax(7)).
 fn quoted(word: &str) -> String {
     let word = word.replace('%', "%%").replace('$', "$$");
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=@:,./%$".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word;
     }
-    format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
+    let mut quoted = String::with_capacity(word.len() + 2);
+    for c in word.chars() {
+        match c {
+            '\\' | '"' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    quoted.push_str(&format!("\\x{byte:02x}"));
+                }
+            }
+            c => quoted.push(c),
+        }
+    }
+    format!("\"{quoted}\"")
 }
 
-/// A device that comes, or an interface that is opened again, starts the unit once more. What
-/// stands as wished is not written again.
+/// A device that comes, or gets its name, leaves the mark. What stands as wished is not written again.
+/// That an interface was only opened again, or its driver reset, is told by no event of the kernel.
+/// Of interfaces without hardware those count that a wish may be for; the pairs that containers come
+/// and go with (veth, without a `DEVTYPE`) do not.
 fn rules() -> String {
-    let rule = |action: &str, subsystem: &str| {
-        format!(
-            "ACTION==\"{action}\", SUBSYSTEM==\"{subsystem}\", \
-             RUN+=\"/bin/systemctl --no-block start {SERVICE}\"\n"
-        )
-    };
-    let disk = rule("add", "block").replace(", RUN", ", ENV{DEVTYPE}==\"disk\", RUN");
-    format!("{HEAD}{}{disk}", rule("add|online|move", "net"))
+    let rule = |what: &str| format!("{what}, RUN+=\"/bin/touch {MARK}\"\n");
+    let of_net = |which: &str| rule(&format!("ACTION==\"add|move\", SUBSYSTEM==\"net\", {which}"));
+    let nic = [
+        of_net("DEVPATH!=\"/devices/virtual/*\""),
+        of_net("DEVPATH==\"/devices/virtual/*\", ENV{DEVTYPE}==\"bond|bridge|vlan\""),
+    ]
+    .concat();
+    let disk = rule("ACTION==\"add\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\"");
+    format!("{HEAD}{nic}{disk}")
 }
 
 fn control(arguments: &[&str]) -> io::Result<()> {
@@ -291,9 +363,21 @@ mod tests {
             ("say \"x\\\"", "\"say \\\"x\\\\\\\"\""),
             ("", "\"\""),
             ("x;y", "\"x;y\""),
+            ("a\nExecStartPost=/bin/x", "\"a\\x0aExecStartPost=/bin/x\""),
+            ("\u{1b}[0m\t\u{85}", "\"\\x1b[0m\\x09\\xc2\\x85\""),
         ] {
             assert_eq!(quoted(word), text);
         }
+    }
+
+    /// The text of a file is never a line of the script.
+    #[test]
+    fn a_word_does_not_leave_the_here_document() {
+        assert_eq!(delimiter("a\nEND\nEND_\nb\n"), "END__");
+        assert_eq!(delimiter("an END\n"), "END");
+        let words = vec!["--profile=/x\nEND\necho INJECTED\ncat <<'END'\n".to_owned()];
+        let script = install_script(&Wish { words, verify_every: None }).unwrap();
+        assert!(!script.lines().any(|line| line.starts_with("echo")), "{script}");
     }
 
     #[test]
@@ -303,15 +387,27 @@ mod tests {
         let line = "ExecStart=/usr/bin/nearside apply --persisted --keep-going --goal latency \
                     --profile \"/a b.toml\"\n";
         assert!(unit.contains(line), "{unit}");
+    }
+
+    /// The rule, the path unit and the unit mean the same mark; it goes before the machine is read.
+    #[test]
+    fn a_device_that_comes_starts_the_unit_however_many_came_before() {
         let rules = rules();
-        assert_eq!(rules.matches("start nearside.service").count(), 2, "{rules}");
-        assert!(rules.contains("ENV{DEVTYPE}==\"disk\", RUN+="), "{rules}");
+        assert_eq!(rules.matches(&format!("RUN+=\"/bin/touch {MARK}\"\n")).count(), 3, "{rules}");
+        let of_net = rules.lines().filter(|line| line.contains("SUBSYSTEM==\"net\""));
+        assert!(of_net.clone().all(|line| line.contains("DEVPATH")), "veth starts it: {rules}");
+        assert!(path_unit().contains(&format!("\nPathExists={MARK}\n")));
+        let unit = unit(Path::new("/usr/bin/nearside"), &[]);
+        let taken = unit.find(&format!("ExecStartPre=/bin/rm -f {MARK}\n")).unwrap();
+        assert!(taken < unit.find("ExecStart=").unwrap(), "{unit}");
+        let (limit, service) = (unit.find("StartLimitIntervalSec=0"), unit.find("[Service]"));
+        assert!(limit.is_some() && limit < service, "{unit}");
     }
 
     #[test]
     fn a_timer_comes_with_a_period_only() {
         let wish = |verify_every| Wish { words: Vec::new(), verify_every };
-        assert_eq!(files(&wish(None)).unwrap().len(), 2);
+        assert_eq!(files(&wish(None)).unwrap().len(), 3);
         let script = install_script(&wish(Some(Duration::from_secs(300)))).unwrap();
         for line in [
             "cat > /etc/systemd/system/nearside-verify.timer <<'END'\n",
@@ -324,9 +420,14 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_ends_before_its_file_goes() {
-        let ends = orders_to_end(&[UNIT, TIMER_UNIT, VERIFY_UNIT]);
-        assert_eq!(ends.first(), Some(&vec!["disable", "--quiet", "--now", TIMER]));
+    fn what_runs_ends_before_its_file_goes() {
+        let ends = orders_to_end(&OURS);
+        for runs in [TIMER, PATH] {
+            assert!(ends.contains(&vec!["disable", "--quiet", "--now", runs]), "{ends:?}");
+        }
+        let place = |words: &[&str]| ends.iter().position(|order| order == words);
+        let stop = place(&["stop", VERIFY]);
+        assert!(stop.is_some() && stop < place(&["reset-failed", VERIFY]), "{ends:?}");
         assert_eq!(orders_to_end(&[RULES, MACHINE]), Vec::<Vec<&str>>::new());
     }
 }

@@ -60,7 +60,9 @@ pub fn start(journal: &Path) -> io::Result<TakeBack> {
     let by = match systemd::runner(&unit).filter(|_| is_of_first_network()) {
         Some(mut runner) => {
             // Started only when it has said so: sd_notify(3).
-            runner.arg("--service-type=notify").arg(command.get_program());
+            runner.arg("--service-type=notify");
+            // Killed, it begins anew; when it is due stands in the journal.
+            runner.arg("--property=Restart=on-abnormal").arg(command.get_program());
             revert(&mut runner, journal, &token);
             match systemd::code(&mut runner)? {
                 0 => By::Service(unit),

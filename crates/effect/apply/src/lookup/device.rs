@@ -75,9 +75,11 @@ enum Seat {
 
 fn seat(root: &dyn Root, device: &Device, folder: &str, name: &str) -> Seat {
     let function = of(root, folder, name);
+    let is_nic = device.kind == DeviceKind::Nic;
     match (device.function, function) {
-        (Some(_), None) => return Seat::None,
-        (noted, _) if noted.is_some() && noted != function => return Seat::Other,
+        // Of a network device its port tells more.
+        (Some(_), None) if !is_nic || device.port.is_none() => return Seat::None,
+        (Some(noted), Some(function)) if noted != function => return Seat::Other,
         _ => {}
     }
     let noted = device.port.as_ref();
@@ -126,7 +128,8 @@ fn search(
             return Ok(one_of(&at));
         }
     }
-    if device.function.is_none() {
+    let is_index = device.port.as_deref().is_some_and(is_index);
+    if device.function.is_none() && !is_index {
         return Ok(None);
     }
     let by_seat: Vec<&String> =
@@ -138,6 +141,7 @@ fn search(
 pub(super) fn port(root: &dyn Root, kind: DeviceKind, name: &str) -> Option<String> {
     let told = |path: String| text(root, &path).ok().filter(|told| !told.is_empty());
     match kind {
+        DeviceKind::Nic if of(root, NET, name).is_none() => index(root, name),
         DeviceKind::Nic => told(format!("{NET}/{name}/phys_port_name"))
             .or_else(|| told(format!("{NET}/{name}/dev_port"))),
         DeviceKind::Drive => told(format!("{BLOCK}/{name}/nsid")).or_else(|| {
@@ -147,6 +151,33 @@ pub(super) fn port(root: &dyn Root, kind: DeviceKind, name: &str) -> Option<Stri
         }),
         _ => None,
     }
+}
+
+/// What a network device without hardware is known by: its number, which it keeps under any name and
+/// which is of one boot (`ifindex`, Documentation/ABI/testing/sysfs-class-net). One that has an
+/// address of its own is known by that.
+fn index(root: &dyn Root, name: &str) -> Option<String> {
+    if permanent_address(root, name).is_some() {
+        return None;
+    }
+    let number: u32 = text(root, &format!("{NET}/{name}/ifindex")).ok()?.parse().ok()?;
+    let boot = text(root, "/proc/sys/kernel/random/boot_id").ok()?;
+    Some(format!("{INDEX}{number} of boot {boot}"))
+}
+
+/// How a port begins that is a number of a network device.
+const INDEX: &str = "ifindex ";
+
+/// Whether a port is the number of a network device: then it alone tells which one it is.
+pub(super) fn is_index(port: &str) -> bool {
+    port.starts_with(INDEX)
+}
+
+/// Whether a network device lies on another one, whose address it may wear as if it was its own
+/// (`eth_hw_addr_inherit`, include/linux/etherdevice.h).
+fn is_stacked(root: &dyn Root, name: &str) -> bool {
+    let files = root.list(&format!("{NET}/{name}")).unwrap_or_default();
+    files.iter().any(|file| file.starts_with("lower_"))
 }
 
 /// `2:0:1:0`: host, channel, target, unit.
@@ -160,6 +191,9 @@ fn is_scsi_address(name: &str) -> bool {
 /// or made up may be anybody's (`addr_assign_type`, include/uapi/linux/netdevice.h).
 pub(super) fn permanent_address(root: &dyn Root, name: &str) -> Option<String> {
     let told = |file: &str| text(root, &format!("{NET}/{name}/{file}")).ok();
+    if of(root, NET, name).is_none() && is_stacked(root, name) {
+        return None;
+    }
     let address = match told("bonding_slave/perm_hwaddr") {
         Some(own) => own,
         None => {

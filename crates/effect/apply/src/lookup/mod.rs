@@ -6,10 +6,11 @@ mod noting;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use linux::Vector;
 use machine::Why;
-use root::Root;
+use root::{Root, text};
 use setting::{Device, DeviceKind, Place};
 use units::PciAddress;
 
@@ -48,9 +49,11 @@ pub(crate) struct Found {
     pub(crate) part: String,
 }
 
-/// What tells a place from all others, over renames and in every spelling: two changes with the
-/// same key are changes of one value.
-pub(crate) fn key(device: Option<&Device>, place: &Place, part: &str) -> String {
+const CPUS: &str = "/sys/devices/system/cpu";
+const SUBSYSTEMS: &str = "/sys/class/nvme-subsystem/";
+
+/// As [`Lookup::key`], for a place under its own name.
+fn key(device: Option<&Device>, place: &Place, part: &str) -> String {
     let function = device.and_then(|device| device.function);
     let identity = match (place, function, device) {
         // Whatever hangs from a function, its vectors are the function's.
@@ -73,7 +76,11 @@ fn identity(device: &Device) -> String {
     };
     let is_told = match kind {
         DeviceKind::Cpu | DeviceKind::Node => false,
-        DeviceKind::Function | DeviceKind::Nic => function.is_some() || !serial.is_empty(),
+        DeviceKind::Function => function.is_some() || !serial.is_empty(),
+        DeviceKind::Nic => {
+            let is_index = port.as_deref().is_some_and(device::is_index);
+            function.is_some() || is_index || !serial.is_empty()
+        }
         DeviceKind::Drive | DeviceKind::ScsiHost => !serial.is_empty() || port.is_some(),
     };
     let name = if is_told { "" } else { name };
@@ -87,19 +94,57 @@ pub(crate) struct Lookup<'a> {
     /// The same kernel for all that is looked for.
     pub(crate) noting: Noting<'a>,
     names: RefCell<BTreeMap<Device, Option<String>>>,
-    vectors: RefCell<BTreeMap<PciAddress, Vec<Vector>>>,
+    /// Folders of frequency policies by CPU, where they are told.
+    policies: RefCell<BTreeMap<u32, Option<String>>>,
+    vectors: RefCell<BTreeMap<PciAddress, Rc<[Vector]>>>,
 }
 
 impl<'a> Lookup<'a> {
     pub(crate) fn new(kernel: &'a dyn Kernel) -> Self {
-        let (names, vectors) = (RefCell::default(), RefCell::default());
-        Self { kernel, noting: Noting::new(kernel), names, vectors }
+        Self {
+            kernel,
+            noting: Noting::new(kernel),
+            names: RefCell::default(),
+            policies: RefCell::default(),
+            vectors: RefCell::default(),
+        }
     }
 
     /// Forgets everything: interrupts were renumbered, queues made anew.
     pub(crate) fn forget(&self) {
         self.names.borrow_mut().clear();
+        self.policies.borrow_mut().clear();
         self.vectors.borrow_mut().clear();
+    }
+
+    /// What tells a place from all others, over renames and in every spelling: two changes with the
+    /// same key are changes of one value.
+    pub(crate) fn key(&self, device: Option<&Device>, place: &Place, part: &str) -> String {
+        match self.policy(device, place) {
+            Some(place) => key(None, &place, part),
+            None => key(device, place, part),
+        }
+    }
+
+    /// A CPU's frequency policy under its own name: several CPUs may share one, and each has a link to
+    /// it, `/sys/devices/system/cpu/cpu1/cpufreq` (drivers/cpufreq/cpufreq.c).
+    fn policy(&self, device: Option<&Device>, place: &Place) -> Option<Place> {
+        let Place::File { path } = place else { return None };
+        let rest = path.strip_prefix(CPUS)?.strip_prefix("/cpu")?;
+        let (cpu, file) = rest.split_once("/cpufreq/")?;
+        let cpu = match (cpu, device) {
+            ("{device}", Some(device)) => device.name.strip_prefix("cpu ").unwrap_or(&device.name),
+            ("{device}", None) => return None,
+            (cpu, _) => cpu,
+        };
+        let cpu: u32 = cpu.parse().ok()?;
+        let known = self.policies.borrow().get(&cpu).cloned();
+        let policy = known.unwrap_or_else(|| {
+            let policy = self.kernel.resolve(&format!("{CPUS}/cpu{cpu}/cpufreq")).ok();
+            self.policies.borrow_mut().insert(cpu, policy.clone());
+            policy
+        });
+        Some(Place::File { path: format!("{}/{file}", policy?) })
     }
 
     /// What a device is called now; for CPUs and nodes, its number.
@@ -189,7 +234,7 @@ impl<'a> Lookup<'a> {
         }
         match all.pop() {
             // A path of a drive is called otherwise after a reset; where there is one, it is it.
-            Some(only) if all.is_empty() => Ok(only.spot),
+            Some(only) if all.is_empty() && device.is_some() => Ok(only.spot),
             _ => Err(Absent::Place),
         }
     }
@@ -203,7 +248,9 @@ impl<'a> Lookup<'a> {
         if !may_be_written(pattern) {
             return Err(Absent::Forbidden);
         }
-        let Some(name) = name else { return self.expand(pattern, None, "") };
+        let Some(name) = name else {
+            return Ok(self.by_qualified_name(pattern, self.expand(pattern, None, "")?));
+        };
         if !is_name(name) {
             return Err(Absent::Forbidden);
         }
@@ -223,6 +270,30 @@ impl<'a> Lookup<'a> {
             found.extend(self.expand(pattern, Some(&disk), &disk)?);
         }
         Ok(found)
+    }
+
+    /// NVMe subsystems are numbered in the order in which they came; which is which their qualified
+    /// names tell. Those of discovery share one (NVMe Base Specification 2.0, 4.7), and keep their
+    /// number beside it: at another one they are not found, rather than taken for one another.
+    fn by_qualified_name(&self, pattern: &str, all: Vec<Found>) -> Vec<Found> {
+        if !pattern.starts_with(&format!("{SUBSYSTEMS}*/")) {
+            return all;
+        }
+        let name = |found: &Found| {
+            let path = found.spot.path();
+            let (number, _) = path.strip_prefix(SUBSYSTEMS)?.split_once('/')?;
+            let told = text(&self.noting, &format!("{SUBSYSTEMS}{number}/subsysnqn")).ok()?;
+            Some((told, number.to_owned()))
+        };
+        let names: Vec<Option<(String, String)>> = all.iter().map(name).collect();
+        let count = |own: &str| names.iter().flatten().filter(|(told, _)| told == own).count();
+        let named = |(found, name): (Found, &Option<(String, String)>)| {
+            let Some((told, number)) = name else { return found };
+            let is_shared = count(told) > 1;
+            let part = if is_shared { format!("{told} {number}") } else { told.clone() };
+            Found { place: Place::File { path: pattern.to_owned() }, part, ..found }
+        };
+        all.into_iter().zip(&names).map(named).collect()
     }
 
     /// Fills the `*` of a path, in the order of names by length and letter.
@@ -281,9 +352,9 @@ impl<'a> Lookup<'a> {
             // Which of them is which depends on all of them.
             return Err(Absent::Unread(why));
         }
-        let same = vectors.iter().filter(|vector| vector.queue == queue);
+        let mut same = vectors.iter().filter(|vector| vector.queue == queue);
         let ordinal = usize::try_from(ordinal).map_err(|_| Absent::Place)?;
-        let vector = same.into_iter().nth(ordinal).ok_or(Absent::Place)?;
+        let vector = same.nth(ordinal).ok_or(Absent::Place)?;
         Ok(format!("/proc/irq/{}/smp_affinity_list", vector.number))
     }
 
@@ -312,13 +383,14 @@ impl<'a> Lookup<'a> {
     }
 
     /// The vectors of a function.
-    pub(crate) fn vectors(&self, function: PciAddress) -> Vec<Vector> {
+    pub(crate) fn vectors(&self, function: PciAddress) -> Rc<[Vector]> {
         if let Some(known) = self.vectors.borrow().get(&function) {
-            return known.clone();
+            return Rc::clone(known);
         }
         let (vectors, silence) = self.noting.during(|| linux::vectors(&self.noting, function));
+        let vectors: Rc<[Vector]> = vectors.into();
         if silence.is_none() {
-            self.vectors.borrow_mut().insert(function, vectors.clone());
+            self.vectors.borrow_mut().insert(function, Rc::clone(&vectors));
         }
         vectors
     }

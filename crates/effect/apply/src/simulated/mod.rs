@@ -119,6 +119,11 @@ impl Simulated {
         network::set(self, nic, what, values)
     }
 
+    /// Another process has set so many rules of flow steering.
+    pub fn other_flow_rules(&self, nic: &str, rules: u32) {
+        network::set_rules(self, nic, rules);
+    }
+
     /// What was taken away comes back as it was in the beginning.
     pub fn bring_back(&self, path: &str) {
         let real = self.real(path);
@@ -380,6 +385,9 @@ impl Kernel for Simulated {
         Ok(())
     }
 
+    /// Files are replaced at once here: nothing is ever left.
+    fn sweep(&self, _path: &str) {}
+
     fn ethtool(&self, nic: &str, what: &Ethtool) -> Fact<String> {
         self.asked()?;
         let state = self.state();
@@ -392,6 +400,11 @@ impl Kernel for Simulated {
         network::set(self, nic, what, values)?;
         self.state().writes.push(format!("ethtool {nic} {values}"));
         Ok(())
+    }
+
+    fn flow_rules(&self, nic: &str) -> Fact<u32> {
+        self.asked()?;
+        self.state().ports.get(nic).map(network::Port::rules).ok_or(Why::Absent)
     }
 
     fn service(&self, unit: &str) -> Fact<bool> {

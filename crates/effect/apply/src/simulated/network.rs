@@ -7,7 +7,7 @@ use machine::{Channels, Coalescing, Fact, Feature, ReceiveSpread, Rings};
 use root::{Question, Root};
 use rustix::io::Errno;
 use serde::de::DeserializeOwned;
-use setting::Ethtool;
+use setting::{Ethtool, feature_name};
 use units::{Cpu, CpuSet, PciAddress};
 
 use super::files::print_mask;
@@ -32,6 +32,8 @@ pub(super) struct Port {
     spread: Vec<u32>,
     /// Whether somebody set the spread (`IFF_RXFH_CONFIGURED`), so that it stays when channels change.
     is_spread_set: bool,
+    /// Rules of flow steering.
+    rules: u32,
 }
 
 /// The devices of a tree, by what it answers to questions.
@@ -56,6 +58,7 @@ fn port(root: &dyn Root, name: &str) -> Port {
         pause: pause.map(|[rx, tx]| [true, rx, tx]),
         features: json(root, &Question::Features(own())).unwrap_or_default(),
         channels,
+        rules: 0,
     }
 }
 
@@ -102,7 +105,18 @@ pub(super) fn answer(ports: &BTreeMap<String, Port>, question: &Question) -> Opt
     }
 }
 
+/// Somebody sets so many rules of flow steering.
+pub(super) fn set_rules(kernel: &Simulated, nic: &str, rules: u32) {
+    if let Some(port) = kernel.state().ports.get_mut(nic) {
+        port.rules = rules;
+    }
+}
+
 impl Port {
+    pub(super) fn rules(&self) -> u32 {
+        self.rules
+    }
+
     /// What is told of one kind of values.
     pub(super) fn told(&self, what: &Ethtool) -> Option<String> {
         let numbers = |all: [(&'static str, Option<(u32, u32)>); 4]| {
@@ -183,7 +197,13 @@ pub(super) fn set(
                 *slot = value == "on";
             }
         }
-        Ethtool::Features => features(&mut port.features, &wanted),
+        Ethtool::Features => {
+            features(&mut port.features, &wanted);
+            let mut filters = port.features.iter().filter(|one| one.name == feature_name("ntuple"));
+            if !filters.all(|filter| filter.active) {
+                port.rules = 0;
+            }
+        }
         Ethtool::ReceiveSpread => set_spread(&mut port, values)?,
     }
     kernel.state().ports.insert(nic.to_owned(), port);

@@ -5,8 +5,8 @@ use journal::{MemoryMedium, Transaction};
 use rustix::io::Errno;
 
 use super::*;
-use crate::ApplyError;
 use crate::simulated::Fault;
+use crate::{ApplyError, Standing, settle, verify};
 
 /// Applies with a fault at an operation; how many operations there were.
 fn run(kernel: &Simulated, clock: &Clock, medium: &MemoryMedium, changes: &[Planned]) -> usize {
@@ -57,6 +57,25 @@ fn a_cut_anywhere_while_applying_leaves_no_byte() {
             let (kernel, medium) = (fresh(&clock), MemoryMedium::default());
             run(&kernel, &clock, &medium, &changes);
             is_clean(&survived(kernel), &medium, &format!("{name}, cut at {at} of {operations}"));
+        }
+    }
+}
+
+/// Intentions are one write to the journal, which may come to the medium in part.
+#[test]
+fn a_cut_anywhere_in_the_intentions_leaves_nothing_to_do() {
+    for (name, changes) in goals(&kernel()) {
+        let medium = MemoryMedium::default();
+        run(&fresh(&Clock::default()), &Clock::default(), &medium, &changes);
+        let bytes = medium.bytes();
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        let line = |record: &str| text.find(&format!("\"record\":\"{record}\"")).unwrap();
+        let (begin, ready) = (line("begin"), line("ready"));
+        for length in (begin..ready).step_by(61) {
+            let medium = MemoryMedium::with(bytes[..length].to_vec());
+            let kernel = fresh(&Clock::default());
+            is_clean(&kernel, &medium, &format!("{name}, cut at byte {length}"));
+            assert_eq!(kernel.writes(), [""; 0], "{name}, cut at byte {length}");
         }
     }
 }
@@ -139,10 +158,20 @@ fn an_error_at_any_operation_undoes_all_or_says_so() {
 
 #[test]
 fn a_loss_of_power_leaves_only_what_is_on_disk() {
-    let (_, changes) = goals(&kernel()).swap_remove(0);
+    let (_, first) = goals(&kernel()).swap_remove(0);
+    // Behind all others, its receipt and theirs may be lost while it is on disk.
+    let mut last = first.clone();
+    last.rotate_left(1);
+    assert_eq!(last.last().unwrap().place, Place::BannedInterrupts);
+    for changes in [first, last] {
+        lose_power(&changes);
+    }
+}
+
+fn lose_power(changes: &[Planned]) {
     let medium = MemoryMedium::default();
     let kernel = fresh(&Clock::default());
-    run(&kernel, &Clock::default(), &medium, &changes);
+    run(&kernel, &Clock::default(), &medium, changes);
     let bytes = medium.bytes();
     let text = String::from_utf8(bytes.clone()).unwrap();
     let synced = text.find("\"record\":\"ready\"").unwrap();
@@ -184,6 +213,31 @@ fn a_transaction_that_was_cut_short_stands_in_the_way() {
     assert!(matches!(refused, Err(ApplyError::Unfinished(1))), "{refused:?}");
     take_back(&kernel, &medium);
     assert_eq!(carry_out(&kernel, &medium, changes).ending, Ending::Done);
+}
+
+/// The numbers are those of other devices in the next boot.
+#[test]
+fn bans_of_an_earlier_boot_are_drift_until_they_are_settled() {
+    let (kernel, medium) = (kernel(), MemoryMedium::default());
+    let bans = || vec![planned(None, Place::BannedInterrupts, Form::Numbers, "40 41")];
+    carry_out(&kernel, &medium, bans());
+    let standings = |kernel: &Simulated| -> Vec<Standing> {
+        let verified = verify(kernel, journal(&medium).transactions()).unwrap();
+        verified.into_iter().map(|one| one.standing).collect()
+    };
+    assert_eq!(standings(&kernel), [Standing::AsSet]);
+    let kernel = kernel.rebooted("second");
+    assert_eq!(standings(&kernel), [Standing::Outdated]);
+    settle(&kernel, &mut journal(&medium)).unwrap();
+    assert_eq!((standings(&kernel), read(&kernel, IRQBALANCE)), (vec![], ADMINS.trim().to_owned()));
+    assert_eq!(journal(&medium).transactions(), []);
+    // Of somebody who wrote to the file since, every byte stays.
+    carry_out(&kernel, &medium, bans());
+    let theirs = read(&kernel, IRQBALANCE).replace("# ours", "# theirs");
+    kernel.set(IRQBALANCE, &theirs);
+    let kernel = kernel.rebooted("third");
+    settle(&kernel, &mut journal(&medium)).unwrap();
+    assert_eq!(read(&kernel, IRQBALANCE), ADMINS.trim().replace("# ours", "# theirs"));
 }
 
 #[test]

@@ -261,6 +261,28 @@ fn features_that_fall_with_another_rise_with_it() {
     assert_eq!(told(), before);
 }
 
+/// Drivers drop the rules of flow steering when their feature goes off.
+#[test]
+fn rules_of_others_are_not_lost_with_flow_steering() {
+    let (kernel, medium) = (kernel(), MemoryMedium::default());
+    let set = |value: &str| nic(&kernel, "eth0", Ethtool::Features, value);
+    carry_out(&kernel, &medium, vec![set("ntuple=on")]);
+    kernel.other_flow_rules("eth0", 2);
+    let writes = kernel.writes().len();
+    let refused = carry_out(&kernel, &medium, vec![set("sg=off"), set("ntuple=off")]);
+    let receipt = refused.receipts.iter().find(|one| one.wanted == "ntuple=off").unwrap();
+    assert_eq!(receipt.outcome, Outcome::Busy { errno: errno("EBUSY") });
+    let why = "2 rules of flow steering would be lost with it: look with `ethtool -n eth0`";
+    assert_eq!(receipt.note.as_deref(), Some(why));
+    let reverted = take_back(&kernel, &medium);
+    let Undone::Failed { why: told } = &reverted[0].undone else { panic!("{reverted:?}") };
+    assert!(told.ends_with(why), "{told}");
+    assert_eq!((kernel.writes().len(), kernel.flow_rules("eth0")), (writes, Ok(2)));
+    kernel.other_flow_rules("eth0", 0);
+    take_back(&kernel, &medium);
+    assert_eq!(left(&kernel), [""; 0]);
+}
+
 #[test]
 fn smt_that_is_not_there_is_unsupported() {
     let kernel = kernel();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plans carried out on simulated kernels, cut short, disturbed, and taken back.
 
+mod confirm;
 mod cuts;
 mod drift;
 mod faults;

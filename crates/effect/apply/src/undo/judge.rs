@@ -10,9 +10,9 @@ use units::CpuSet;
 
 use super::target::Target;
 use super::whose::Whose;
-use crate::errno;
 use crate::lookup::{Absent, Lookup};
 use crate::spot::Spot;
+use crate::{errno, steering};
 
 /// What came of each change that had a target.
 pub(super) fn judge(
@@ -54,10 +54,11 @@ fn verdict(lookup: &Lookup<'_>, target: &Target, failure: Option<Errno>) -> Resu
     if is_offline(lookup, &spot, &target.value) {
         return Err(Undone::Missing);
     }
-    let cause = failure.map_or_else(
-        || format!("it reads {:?}", now.trimmed()),
-        |error| format!("the kernel answers {}", errno::name(error)),
-    );
+    let loss = steering::loss(lookup.kernel, &spot, &spot.back(target.form, &target.value));
+    let cause = loss.unwrap_or_else(|| match failure {
+        None => format!("it reads {:?}", now.trimmed()),
+        Some(error) => format!("the kernel answers {}", errno::name(error)),
+    });
     let value = target.value.trimmed();
     Err(Undone::Failed { why: format!("{}: {value:?} is not back, {cause}", spot.path()) })
 }

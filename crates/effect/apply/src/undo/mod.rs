@@ -122,7 +122,7 @@ pub fn revert(
     picked.reverse();
     let mut all = Taken { each: Vec::new(), untold: None };
     for (id, indexes) in picked {
-        let Taken { each, untold } = undo(&lookup, journal, id, &indexes, force)?;
+        let Taken { each, untold } = some(&lookup, journal, id, &indexes, force)?;
         all.each.extend(each);
         all.untold = all.untold.or(untold);
     }
@@ -183,11 +183,11 @@ pub(crate) fn transaction(
 ) -> Result<Taken, ApplyError> {
     let all = journal.transaction(id).map_or(0, |transaction| transaction.entries.len());
     let indexes: Vec<usize> = (0..all).collect();
-    undo(lookup, journal, id, &indexes, force)
+    some(lookup, journal, id, &indexes, force)
 }
 
 /// Takes some changes of a transaction back.
-fn undo(
+pub(crate) fn some(
     lookup: &Lookup<'_>,
     journal: &mut Journal,
     id: u64,
@@ -202,11 +202,20 @@ fn undo(
     let told = inherits.into_iter().try_for_each(|record| journal.append(record));
     let told = told.and_then(|()| announce(journal, id, &targets));
     let failures = restore::restore(lookup, &targets);
+    sweep(lookup, journal, id, indexes);
     verdicts.extend(judge::judge(lookup, &targets, &failures));
     verdicts.sort_by_key(|(index, _)| *index);
     let each = report(journal, id, &verdicts);
     let told = told.and_then(|()| tell(journal, id, verdicts));
     Ok(Taken { each, untold: told.err() })
+}
+
+/// Removes what a process that died while it replaced a file left beside it.
+fn sweep(lookup: &Lookup<'_>, journal: &Journal, id: u64, indexes: &[usize]) {
+    let entries = indexes.iter().filter_map(|index| journal.entry(id, *index));
+    for entry in entries.filter(|entry| entry.intent.place.outlives_boot()) {
+        lookup.kernel.sweep(&entry.intent.path);
+    }
 }
 
 /// Tells the journal what came, and that the transaction goes on no more.

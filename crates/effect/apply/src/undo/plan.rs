@@ -7,7 +7,9 @@ use journal::{Entry, Raw, Transaction, Witness};
 use machine::{Fact, Why};
 use setting::{Form, Place, Plan, Planned, canonical};
 
+use super::target::may_be_written;
 use super::{Selection, nothing_of, pick};
+use crate::carry::boot;
 use crate::lookup::Lookup;
 use crate::{ApplyError, Kernel};
 
@@ -15,7 +17,8 @@ use crate::{ApplyError, Kernel};
 /// `from` is the value from before.
 ///
 /// # Errors
-/// There is no such transaction, or nothing of such a setting or device.
+/// There is no such transaction, or nothing of such a setting or device, or the kernel does not tell
+/// this boot from another.
 pub fn applied_plan(
     kernel: &dyn Kernel,
     transactions: &[Transaction],
@@ -26,13 +29,13 @@ pub fn applied_plan(
     {
         return Err(ApplyError::NoTransaction(*id));
     }
-    let lookup = Lookup::new(kernel);
+    let (lookup, boot) = (Lookup::new(kernel), boot(kernel)?);
     let mut plan = Plan::default();
     let mut is_any = false;
     for transaction in transactions {
         let picked = pick(&lookup, transaction, selection);
         is_any |= !picked.is_empty();
-        let written = picked.into_iter().filter(|index| transaction.may_be_written(*index));
+        let written = picked.into_iter().filter(|at| may_be_written(transaction, *at, &boot));
         let entries = written.filter_map(|index| transaction.entries.get(index));
         plan.changes.extend(entries.flat_map(planned));
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use journal::{Entry, Intent, Journal, Kept, Raw, Record, Witness};
+use journal::{Entry, Intent, Journal, Kept, Raw, Record, Transaction, Witness};
 use root::text;
 use setting::{Device, Form, Outcome, Place, Undone};
 use units::CpuSet;
@@ -12,9 +12,9 @@ use super::Force;
 use super::judge;
 use super::whose::{self, Seen, View, Whose, key_of, key_of_entry};
 use crate::carry::network;
-use crate::lookup::{Absent, Lookup, key};
+use crate::lookup::{Absent, Lookup};
+use crate::pairs;
 use crate::spot::Spot;
-use crate::{pairs, witness};
 
 /// What a value should be in the end.
 #[derive(Debug, Clone)]
@@ -84,22 +84,34 @@ pub(super) fn set(
         network: network(lookup.kernel),
         force,
         online: CpuSet::from_list(&online).unwrap_or_default(),
-        moved: entries().flat_map(|entry| &entry.intent.witnesses).map(key_of).collect(),
-        in_flight: whose::in_flight(transaction),
-        newer: whose::newer(journal, transaction),
-        held: whose::held(transaction),
+        moved: entries()
+            .flat_map(|entry| &entry.intent.witnesses)
+            .map(|one| key_of(lookup, one))
+            .collect(),
+        in_flight: whose::in_flight(lookup, transaction),
+        newer: whose::newer(lookup, journal, transaction),
+        held: whose::held(lookup, transaction),
     };
     for index in indexes {
         if let Some(entry) = transaction.entries.get(*index).filter(|entry| !entry.is_settled()) {
             view.entry(*index, entry, &mut set);
         }
     }
-    let own = |target: &Target| key(target.device.as_ref(), &target.place, &target.part);
+    let own = |target: &Target| lookup.key(target.device.as_ref(), &target.place, &target.part);
     let mut known: BTreeSet<String> = set.targets.iter().map(own).collect();
     for index in indexes {
         view.witnesses(*index, &mut known, &mut set);
     }
     set
+}
+
+/// Whether a change may have been written, seen from a boot. Receipts are not synced: after a loss of
+/// power, what outlives it may be on disk and its receipt not.
+pub(super) fn may_be_written(transaction: &Transaction, index: usize, boot: &str) -> bool {
+    let entry = transaction.entries.get(index);
+    let outlives = entry.is_some_and(|entry| entry.intent.place.outlives_boot());
+    let may_be_lost = transaction.is_ready && transaction.begin.boot != boot;
+    transaction.may_be_written(index) || (outlives && may_be_lost)
 }
 
 /// Whether a boot since has reset a change. A kexec leaves some places as they are: what reads as we
@@ -122,7 +134,7 @@ impl View<'_> {
         let outcome = entry.receipt.as_ref().map(|receipt| &receipt.outcome);
         let verdict = if self.transaction.begin.boot != self.boot && is_reset(self.lookup, entry) {
             Err(Undone::Reset)
-        } else if !self.transaction.may_be_written(index)
+        } else if !may_be_written(self.transaction, index, self.boot)
             || matches!(outcome, Some(Outcome::Equal | Outcome::Managed))
         {
             Err(Undone::Nothing)
@@ -139,7 +151,7 @@ impl View<'_> {
 
     fn target(&self, index: usize, entry: &Entry, set: &mut Targets) -> Result<Target, Undone> {
         let Intent { device, place, part, form, before, witnesses, to, .. } = &entry.intent;
-        let own = &key_of_entry(entry);
+        let own = &key_of_entry(self.lookup, entry);
         let target = |value, whose| Target {
             device: device.clone(),
             place: place.clone(),
@@ -149,7 +161,7 @@ impl View<'_> {
             whose,
             entry: Some(index),
             of: index,
-            is_mover: !witnesses.is_empty() || witness::opens_again(place),
+            is_mover: !witnesses.is_empty() || setting::opens_again(place),
         };
         let is_file = matches!(place, Place::BannedInterrupts);
         let has_newer = self.newer.contains_key(own);
@@ -208,7 +220,7 @@ impl View<'_> {
             let after = receipt.and_then(|receipt| receipt.witnesses.get(at)?.as_ref());
             // A queue that went, and is there again.
             let after = after.filter(|after| **after != Raw::Absent);
-            let own = key_of(witness);
+            let own = key_of(self.lookup, witness);
             if known.insert(own.clone()) {
                 let target = self.beside(index, witness, after, &own, set);
                 set.targets.push(target);

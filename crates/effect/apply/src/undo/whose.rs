@@ -8,7 +8,7 @@ use setting::{DeviceKind, Form, Outcome, Place};
 use units::CpuSet;
 
 use super::Force;
-use crate::lookup::{Lookup, key};
+use crate::lookup::Lookup;
 use crate::pairs::{self, Pairs};
 use crate::spot::Spot;
 
@@ -81,7 +81,11 @@ pub(super) struct Seen<'a> {
 
 /// Who has a place now: of each, the oldest change of a newer transaction, as far as the two have
 /// lived in the same boot or in a place that outlives it.
-pub(super) fn newer<'a>(journal: &'a Journal, own: &Transaction) -> BTreeMap<String, Newer<'a>> {
+pub(super) fn newer<'a>(
+    lookup: &Lookup<'_>,
+    journal: &'a Journal,
+    own: &Transaction,
+) -> BTreeMap<String, Newer<'a>> {
     let mut newer = BTreeMap::new();
     let others = journal.transactions().iter();
     for other in others.filter(|other| other.begin.transaction > own.begin.transaction) {
@@ -94,7 +98,7 @@ pub(super) fn newer<'a>(journal: &'a Journal, own: &Transaction) -> BTreeMap<Str
             if lives_on && !is_apart && holds(other, index, entry) {
                 let transaction = other.begin.transaction;
                 let one = Newer { transaction, index, before: &entry.intent.before };
-                newer.entry(key_of_entry(entry)).or_insert(one);
+                newer.entry(key_of_entry(lookup, entry)).or_insert(one);
             }
         }
     }
@@ -102,22 +106,26 @@ pub(super) fn newer<'a>(journal: &'a Journal, own: &Transaction) -> BTreeMap<Str
 }
 
 /// Changes of a transaction that were made and are told, by key.
-pub(super) fn held(transaction: &Transaction) -> BTreeMap<String, BTreeSet<usize>> {
+pub(super) fn held(
+    lookup: &Lookup<'_>,
+    transaction: &Transaction,
+) -> BTreeMap<String, BTreeSet<usize>> {
     let mut held: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for (index, entry) in transaction.entries.iter().enumerate() {
         if entry.receipt.is_some() && holds(transaction, index, entry) {
-            held.entry(key_of_entry(entry)).or_default().insert(index);
+            held.entry(key_of_entry(lookup, entry)).or_default().insert(index);
         }
     }
     held
 }
 
 /// Values that changes in flight move.
-pub(super) fn in_flight(transaction: &Transaction) -> BTreeSet<String> {
+pub(super) fn in_flight(lookup: &Lookup<'_>, transaction: &Transaction) -> BTreeSet<String> {
     let entries = transaction.entries.iter().enumerate();
     let untold = entries
         .filter(|(index, entry)| entry.receipt.is_none() && transaction.may_be_written(*index));
-    untold.flat_map(|(_, entry)| &entry.intent.witnesses).map(key_of).collect()
+    let moved = untold.flat_map(|(_, entry)| &entry.intent.witnesses);
+    moved.map(|witness| key_of(lookup, witness)).collect()
 }
 
 /// Whether a change was made and is not undone.
@@ -127,13 +135,13 @@ fn holds(transaction: &Transaction, index: usize, entry: &Entry) -> bool {
     is_written && !entry.is_settled() && transaction.may_be_written(index)
 }
 
-pub(super) fn key_of_entry(entry: &Entry) -> String {
+pub(super) fn key_of_entry(lookup: &Lookup<'_>, entry: &Entry) -> String {
     let intent = &entry.intent;
-    key(intent.device.as_ref(), &intent.place, &intent.part)
+    lookup.key(intent.device.as_ref(), &intent.place, &intent.part)
 }
 
-pub(super) fn key_of(witness: &Witness) -> String {
-    key(witness.device.as_ref(), &witness.place, &witness.part)
+pub(super) fn key_of(lookup: &Lookup<'_>, witness: &Witness) -> String {
+    lookup.key(witness.device.as_ref(), &witness.place, &witness.part)
 }
 
 impl View<'_> {
@@ -152,12 +160,9 @@ impl View<'_> {
             return (before.clone(), Whose::Nobodys);
         }
         if let Spot::Banned(..) = spot
-            && after.is_some_and(|after| after != now)
+            && after != Some(now)
         {
-            // Somebody wrote to the file since: only our lines are taken out.
-            let left = setting::without_bans(now.bytes().unwrap_or_default());
-            let is_gone = left.is_empty() && *before == Raw::Absent;
-            return (if is_gone { Raw::Absent } else { Raw::new(left) }, Whose::Ours);
+            return whose_bans(before, after, now);
         }
         let is_ours = match after {
             None => true,
@@ -177,7 +182,9 @@ impl View<'_> {
         if !self.moved.contains(seen.key) {
             return None;
         }
-        let is_it = |kept: &&Kept| key(kept.device.as_ref(), &kept.place, &kept.part) == seen.key;
+        let is_it = |kept: &&Kept| {
+            self.lookup.key(kept.device.as_ref(), &kept.place, &kept.part) == seen.key
+        };
         Some(match undoing.kept.iter().find(is_it) {
             Some(kept) => (kept.value.clone(), Whose::Theirs),
             None if seen.spot.same(seen.form, seen.now, seen.before) => {
@@ -194,7 +201,7 @@ impl View<'_> {
             let came = entry.receipt.as_ref().map(|receipt| receipt.witnesses.as_slice());
             let pairs = entry.intent.witnesses.iter().zip(came.unwrap_or_default());
             pairs.into_iter().any(|(witness, came)| {
-                key_of(witness) == own
+                key_of(self.lookup, witness) == own
                     && came.as_ref().is_none_or(|came| spot.same(form, came, now))
             })
         })
@@ -253,6 +260,24 @@ impl View<'_> {
             || self.is_moved_by_us(spot, form, key, newer.before);
         is_ours.then(|| before.clone())
     }
+}
+
+/// A file in which our lines are others' guests, and which is not as our write left it. Somebody wrote
+/// to it since, or it is not known whether we ever did: only our lines are taken out.
+fn whose_bans(before: &Raw, after: Option<&Raw>, now: &Raw) -> (Raw, Whose) {
+    let without = |raw: &Raw| setting::without_bans(raw.bytes().unwrap_or_default());
+    let left = without(now);
+    if after.is_none() {
+        let has_ours = now.bytes().is_some_and(|bytes| bytes.len() != left.len());
+        if !has_ours {
+            return (now.clone(), Whose::Nobodys);
+        }
+        if left == without(before) {
+            return (before.clone(), Whose::Ours);
+        }
+    }
+    let is_gone = left.is_empty() && *before == Raw::Absent;
+    (if is_gone { Raw::Absent } else { Raw::new(left) }, Whose::Ours)
 }
 
 /// Of values that are several, those that our write changed and nobody set until the newer one.

@@ -27,7 +27,7 @@ pub(crate) struct Wishes {
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) profile: Option<PathBuf>,
 
-    /// Only these settings
+    /// Of the goal only these settings; what --set names comes beside them
     #[arg(long, value_name = "SETTING", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 
@@ -108,7 +108,7 @@ pub(crate) struct Apply {
     pub(crate) wishes: Wishes,
 
     /// Print the shell script that would do it, and change nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) dry_run: bool,
 
     /// Go on after a change that failed, and leave the others
@@ -163,7 +163,7 @@ pub(crate) struct Revert {
     pub(crate) list: bool,
 
     /// Print the shell script that would do it, and change nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) dry_run: bool,
 
     /// Wait for the transaction with this token, and take it back unless it is confirmed in time
@@ -212,7 +212,7 @@ pub(crate) struct Persist {
     pub(crate) verify_every: Option<Duration>,
 
     /// Print the shell script that would do it, and change nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) dry_run: bool,
 
     /// The journal that it is written down in, /var/lib/nearside/journal unless told otherwise

@@ -159,6 +159,8 @@ pub(crate) struct View {
     pub(crate) lanes: bool,
 
     /// What is near a device, and the command that binds to it
+    ///
+    /// With --json the whole machine is printed, whichever view is asked for.
     #[arg(long, value_name = "DEVICE")]
     pub(crate) near: Option<String>,
 
@@ -167,7 +169,7 @@ pub(crate) struct View {
     pub(crate) path: Option<Vec<String>>,
 
     /// Draw into an SVG file (`-` for standard output)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) svg: Option<PathBuf>,
 }
 
@@ -309,8 +311,14 @@ pub(crate) struct Exec {
     #[arg(long)]
     pub(crate) avoid_irqs: bool,
 
-    /// Add to the niceness
-    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
+    /// Add to the niceness: -20 to 19
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(i32).range(-20..=19),
+        hide_short_help = true
+    )]
     pub(crate) nice: Option<i32>,
 
     /// I/O priority: idle, best-effort[:0-7], realtime[:0-7]

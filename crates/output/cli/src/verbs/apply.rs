@@ -21,14 +21,20 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
     if let Some(transaction) = asked.confirm {
         return confirm(&kernel, asked, transaction);
     }
-    let made = plan::make(common, &asked.wishes)?;
-    if asked.persisted {
-        persist::check_machine(&made.machine)?;
-    }
+    let kept = asked.persisted.then(persist::kept_machine).transpose()?;
+    let plan = || plan::make(common, &asked.wishes, kept.as_ref());
     if asked.dry_run {
-        terminal::answer(&made.script())?;
+        terminal::answer(&plan()?.script())?;
         return Ok(Ended::Well);
     }
+    let (journal, made) = match rustix::process::geteuid().is_root() {
+        true => {
+            // What another nearside is changing must have come before the plan.
+            let journal = settled(&kernel, asked)?;
+            (Some(journal), plan()?)
+        }
+        false => (None, plan()?),
+    };
     if !made.impossible.is_empty() && !asked.keep_going {
         return refuse(common, asked, &made);
     }
@@ -36,7 +42,8 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
         change::demand_root("apply")?;
     }
     tell_drops(&made, asked);
-    let came = carry_out(&kernel, asked, &made.plan)?;
+    let mut journal = journal.map_or_else(|| change::journal(&asked.changing), Ok)?;
+    let came = carry_out(&kernel, &mut journal, asked, &made.plan)?;
     if let Err(error) = show(common, asked, &made, &came) {
         return untold(error, &came, &made);
     }
@@ -45,6 +52,14 @@ pub(crate) fn run(common: &Common, asked: &Apply) -> Result<Ended, Expected> {
         next_steps(&came);
     }
     Ok(ended(&came, &made))
+}
+
+/// The journal, with what earlier boots left at its end, and nothing that waits for a person.
+fn settled(kernel: &LiveRoot, asked: &Apply) -> Result<Journal, Expected> {
+    let mut journal = change::journal(&asked.changing)?;
+    apply::settle(kernel, &mut journal)?;
+    apply::nothing_waits(kernel, journal.transactions())?;
+    Ok(journal)
 }
 
 /// What was done is told all the same where its answer cannot be printed.
@@ -59,8 +74,12 @@ fn untold(error: Expected, came: &Receipts, made: &Made) -> Result<Ended, Expect
 }
 
 /// Carries it out. Whoever is to confirm it is told before anything else.
-fn carry_out(kernel: &LiveRoot, asked: &Apply, plan: &Plan) -> Result<Receipts, Expected> {
-    let mut journal = change::journal(&asked.changing)?;
+fn carry_out(
+    kernel: &LiveRoot,
+    journal: &mut Journal,
+    asked: &Apply,
+    plan: &Plan,
+) -> Result<Receipts, Expected> {
     let within = asked.confirm_within.filter(|_| !plan.changes.is_empty());
     let guard = within.map(|within| Guarded::start(asked, within)).transpose()?;
     let options = Options {
@@ -70,9 +89,9 @@ fn carry_out(kernel: &LiveRoot, asked: &Apply, plan: &Plan) -> Result<Receipts, 
         guard: guard.as_ref().map(Guarded::journaled),
         stop: stop::on_signals()?,
     };
-    let came = apply::apply(kernel, &mut journal, plan, &options);
+    let came = apply::apply(kernel, journal, plan, &options);
     if let Some(guard) = guard {
-        guard.leave_where_needed(&mut journal);
+        guard.leave_where_needed(journal);
     }
     Ok(came?)
 }
@@ -207,6 +226,7 @@ fn ended(came: &Receipts, made: &Made) -> Ended {
         Ending::Undone => Ended::Undone,
         Ending::Done if !made.impossible.is_empty() => Ended::Impossible,
         Ending::Done if came.receipts.iter().all(|each| each.outcome.is_well()) => Ended::Well,
-        Ending::Done => Ended::Findings,
+        // With --keep-going: a driver or the kernel would not.
+        Ending::Done => Ended::Impossible,
     }
 }

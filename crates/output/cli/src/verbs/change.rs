@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use apply::ApplyError;
-use journal::{Journal, JournalError, Wait};
+use journal::{Journal, JournalError, Transaction, Wait};
 use root::LiveRoot;
 
 use crate::args::{Changing, Common};
@@ -45,13 +45,28 @@ pub(crate) fn path(changing: &Changing) -> PathBuf {
 pub(crate) fn journal(changing: &Changing) -> Result<Journal, Expected> {
     let path = path(changing);
     if changing.no_wait {
-        return Ok(Journal::open(&path, Wait::Refuse)?);
+        return Journal::open(&path, Wait::Refuse).map_err(|error| of_journal(&path, &error));
     }
     let mut tell = |process: Option<u32>| {
         let who = process.map_or_else(String::new, |id| format!(" (process {id})"));
         terminal::hint(&format!("waiting for another nearside{who} that is changing this machine"));
     };
-    Ok(Journal::open(&path, Wait::Tell(&mut tell))?)
+    Journal::open(&path, Wait::Tell(&mut tell)).map_err(|error| of_journal(&path, &error))
+}
+
+/// The transactions of the journal, which is not held.
+pub(crate) fn look(changing: &Changing) -> Result<Vec<Transaction>, Expected> {
+    let path = path(changing);
+    Journal::look(&path).map_err(|error| of_journal(&path, &error))
+}
+
+/// Which journal it is stands first: there may be several.
+fn of_journal(path: &Path, error: &JournalError) -> Expected {
+    let what = match error {
+        JournalError::Io { .. } | JournalError::Held { .. } => error.to_string(),
+        error => format!("{}: {error}", path.display()),
+    };
+    Expected::precondition(what, error.help())
 }
 
 /// This moment, as the journal holds it.

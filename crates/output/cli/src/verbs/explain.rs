@@ -24,7 +24,7 @@ pub(crate) fn run(common: &Common, explain: &Explain) -> Result<Ended, Expected>
             }
         }
         None if common.json => terminal::document(&catalogue.settings())?,
-        None => terminal::answer(&report::explain_list(&catalogue))?,
+        None => terminal::answer(&report::explain_list(&catalogue, style.width))?,
     }
     Ok(Ended::Well)
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `nearside persist`: keeps a plan over boots, hot-plug and re-opened devices.
+//! `nearside persist`: keeps a plan over boots and hot-plug.
 
 use std::path::Path;
 
-use ::plan::Named;
+use ::plan::{Named, Request};
 use apply::persist::{self, Wish};
 use clap::ValueEnum as _;
 use machine::{Difference, Machine};
@@ -20,7 +20,7 @@ pub(crate) fn run(common: &Common, asked: &Persist) -> Result<Ended, Expected> {
     }
     let kernel = change::kernel(common)?;
     // A wish that cannot be planned is not kept.
-    let made = plan::make(common, &asked.wishes)?;
+    let made = plan::make(common, &asked.wishes, None)?;
     let words = words(common, asked, &made.machine)?;
     let wish = Wish { words, verify_every: asked.verify_every };
     if asked.dry_run {
@@ -41,12 +41,17 @@ pub(crate) fn run(common: &Common, asked: &Persist) -> Result<Ended, Expected> {
     terminal::answer("Kept: the plan is made afresh and carried out at each boot.\n")?;
     terminal::hint("carry it out now:  systemctl start nearside.service");
     terminal::hint("look at it:        systemctl cat nearside.service");
-    if wish.verify_every.is_some() {
-        terminal::hint("whether it holds:  systemctl status nearside-verify.service");
+    match wish.verify_every {
+        Some(_) => terminal::hint("whether it holds:  systemctl status nearside-verify.service"),
+        None => terminal::hint(UNTOLD),
     }
     terminal::hint("let it go:         nearside persist --remove");
     Ok(Ended::Well)
 }
+
+/// What comes without an event of the kernel, and so starts no unit.
+const UNTOLD: &str = "not seen by itself: an interface that is opened again, a driver that is reset, \
+                      a CPU that comes back; --verify-every 5m would tell";
 
 /// Takes away all that was put there; what is applied now stays until `nearside revert`.
 fn remove(asked: &Persist) -> Result<Ended, Expected> {
@@ -64,12 +69,25 @@ fn remove(asked: &Persist) -> Result<Ended, Expected> {
     Ok(Ended::Well)
 }
 
-/// Refuses where the machine is not the one that the kept plan was made for.
-pub(crate) fn check_machine(now: &Machine) -> Result<(), Expected> {
-    let moved = persist::moved(now).map_err(|error| {
+/// The machine that the kept plan was made for.
+pub(crate) fn kept_machine() -> Result<Machine, Expected> {
+    persist::kept_machine().map_err(|error| {
         let what = format!("cannot read the machine that the plan was made for: {error}");
         Expected::precondition(what, "make it again: nearside persist …")
-    })?;
+    })
+}
+
+/// Refuses where the machine is not the one that the kept plan was made for. Which CPUs are online
+/// does not count where the wish itself switches them.
+pub(crate) fn check_machine(
+    kept: &Machine,
+    now: &Machine,
+    request: &Request,
+) -> Result<(), Expected> {
+    let mut moved = kept.moved(now);
+    if ::plan::reshapes_cpus(request) {
+        moved.retain(|each| !each.is_of_online_cpus());
+    }
     let Some((first, others)) = moved.split_first() else { return Ok(()) };
     let more =
         if others.is_empty() { String::new() } else { format!(", and {} more", others.len()) };
@@ -157,6 +175,26 @@ mod tests {
     }
 
     const MACHINE: &str = "healthy-two-socket";
+
+    /// At each boot SMT is on again, and a second start in one boot finds it off.
+    #[test]
+    fn a_wish_for_smt_takes_the_machine_in_either_state() {
+        let off = synthetic::parse(synthetic::named(MACHINE).unwrap()).unwrap();
+        let on = linux::read(&off.build());
+        let mut halved = on.clone();
+        let few: Vec<units::Cpu> = on.cpus.online.iter().step_by(2).collect();
+        halved.cpus.online = few.into_iter().collect();
+        let node = halved.nodes.first_mut().unwrap();
+        node.cpus = node.cpus.and(&halved.cpus.online);
+        let request =
+            |set: &str| Request { named: vec![set.parse().unwrap()], ..Request::default() };
+        let smt = request("logical-processor=off");
+        check_machine(&on, &halved, &smt).unwrap();
+        check_machine(&halved, &on, &smt).unwrap();
+        check_machine(&on, &halved, &request("swappiness=10")).unwrap_err();
+        halved.nodes.pop();
+        check_machine(&on, &halved, &smt).unwrap_err();
+    }
 
     #[test]
     fn what_is_kept_is_what_was_understood() {

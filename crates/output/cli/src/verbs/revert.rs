@@ -14,10 +14,10 @@ use crate::verbs::change;
 pub(crate) fn run(common: &Common, asked: &Revert) -> Result<Ended, Expected> {
     let kernel = change::kernel(common)?;
     if asked.list {
-        return list(common, &kernel, &Journal::look(&change::path(&asked.changing))?);
+        return list(common, &kernel, &change::look(&asked.changing)?);
     }
     if asked.dry_run {
-        let transactions = Journal::look(&change::path(&asked.changing))?;
+        let transactions = change::look(&asked.changing)?;
         let applied = apply::applied_plan(&kernel, &transactions, &selection(asked))?;
         terminal::answer(&plan::undo_script(&applied, &linux::read(&kernel)))?;
         return Ok(Ended::Well);

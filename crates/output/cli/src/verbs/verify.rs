@@ -21,7 +21,7 @@ pub(crate) fn run(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
 fn once(common: &Common, asked: &Verify) -> Result<Ended, Expected> {
     let kernel = change::kernel(common)?;
     let path = change::path(&asked.changing);
-    let mut transactions = Journal::look(&path)?;
+    let mut transactions = change::look(&asked.changing)?;
     if transactions.iter().any(Transaction::is_cut_short) && Journal::is_held(&path) {
         terminal::hint("another nearside is changing this machine: what it does is not looked at");
         transactions.retain(|each| !each.is_cut_short());

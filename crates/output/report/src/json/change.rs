@@ -128,7 +128,7 @@ pub struct Value {
     /// The value wanted.
     pub wanted: String,
     /// `as-set`, `drifted`, `overridden`, `lost-on-reopen`, `cpus-offline`,
-    /// `not-yet-effective`, `reset`, `missing`, `elsewhere`, `unknown`.
+    /// `not-yet-effective`, `reset`, `outdated`, `missing`, `elsewhere`, `unknown`.
     pub standing: String,
     /// The value that is there, where it is another; null otherwise.
     pub found: Option<String>,
@@ -156,6 +156,12 @@ pub struct Listed {
     pub at: String,
     /// The command as typed.
     pub why: String,
+    /// Who made it; null where that was not told.
+    pub owner: Option<Owner>,
+    /// The nearside that made it.
+    pub version: String,
+    /// The boot in which it was made (`/proc/sys/kernel/random/boot_id`).
+    pub boot: String,
     /// Values that are not taken back yet.
     pub values: u64,
     /// Whether its process died on the way.
@@ -164,6 +170,17 @@ pub struct Listed {
     pub waits: bool,
     /// Seconds that are left to confirm it; null where that is not told, and where it stays.
     pub left_s: Option<u64>,
+}
+
+/// Who made a transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Owner {
+    /// Id of the user that it was made as.
+    pub user: u32,
+    /// Id of the user that had logged in; null where no login began it, as at boot.
+    pub login: Option<u32>,
+    /// What the one that logged in, else the other, was called; null where that is not told.
+    pub name: Option<String>,
 }
 
 /// What can be taken back.
@@ -175,6 +192,13 @@ pub fn transactions(all: &[Transaction], waiting: &[Unconfirmed]) -> Transaction
             transaction: each.begin.transaction,
             at: each.begin.at.clone(),
             why: each.begin.why.clone(),
+            owner: each.begin.owner.clone().map(|owner| Owner {
+                user: owner.user,
+                login: owner.login,
+                name: owner.name,
+            }),
+            version: each.begin.version.clone(),
+            boot: each.begin.boot.clone(),
             values: u64::try_from(left).unwrap_or(u64::MAX),
             cut_short: each.is_cut_short(),
             waits: own.is_some(),
@@ -290,6 +314,7 @@ fn value(each: &apply::Verified) -> Value {
         Standing::LostOnReopen { found } => ("lost-on-reopen", Some(found), None),
         Standing::CpusOffline { found } => ("cpus-offline", Some(found), None),
         Standing::NotYetEffective { effective } => ("not-yet-effective", Some(effective), None),
+        Standing::Outdated => ("outdated", None, None),
         Standing::Reset => ("reset", None, None),
         Standing::Elsewhere => ("elsewhere", None, None),
         Standing::Missing => ("missing", None, None),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! SVG elements as text: every string is made harmless and escaped on its way in.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::text;
 
 /// What an element is, from which its colours follow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
     Text,
     Strong,
@@ -16,6 +17,7 @@ pub(super) enum Class {
     Tile,
     Low,
     LowText,
+    Cache,
     Full,
     Half,
     Isolated,
@@ -34,6 +36,7 @@ impl Class {
             Self::Tile => "tile",
             Self::Low => "low",
             Self::LowText => "lowtext",
+            Self::Cache => "cache",
             Self::Full => "full",
             Self::Half => "half",
             Self::Isolated => "isolated",
@@ -56,6 +59,7 @@ svg{background:#fff}\
 .tile{fill:#eef4fb;stroke:#b6cbe3}\
 .low{fill:#fff3e0;stroke:#c4550d;stroke-width:2}\
 .lowtext{fill:#a0410a;font-weight:bold}\
+.cache{fill:#f0f3f6;stroke:#c3ccd5}\
 .full{fill:#2f7d4f}\
 .half{fill:#9fd3b2;stroke:#2f7d4f}\
 .isolated{fill:#c9a227;stroke:#7a5f00}\
@@ -71,6 +75,7 @@ svg{background:#0d1117}\
 .tile{fill:#15233a;stroke:#2f4b70}\
 .low{fill:#3a2413;stroke:#f0883e}\
 .lowtext{fill:#ffb077}\
+.cache{fill:#161b22;stroke:#3d444d}\
 .full{fill:#4cc38a}\
 .half{fill:#1f5c3f;stroke:#4cc38a}\
 .forbidden{fill:#30363d;stroke:#6e7681}\
@@ -82,12 +87,18 @@ svg{background:#0d1117}\
 pub(super) struct Canvas {
     body: String,
     width: u32,
+    boxes: BTreeSet<Class>,
 }
 
 impl Canvas {
     /// An empty picture of a width.
     pub(super) fn new(width: u32) -> Self {
-        Self { body: String::new(), width }
+        Self { body: String::new(), width, boxes: BTreeSet::new() }
+    }
+
+    /// Whether a box of a class was drawn.
+    pub(super) fn has(&self, class: Class) -> bool {
+        self.boxes.contains(&class)
     }
 
     /// A text whose baseline starts at a point, cut where it would grow wider than `room`.
@@ -104,6 +115,24 @@ impl Canvas {
         );
     }
 
+    /// A text wrapped to `room`, the first baseline at a point and each line `size + 5` below the
+    /// last; gives the baseline of the last line.
+    pub(super) fn paragraph(
+        &mut self,
+        (x, y): (u32, u32),
+        size: u32,
+        class: Class,
+        text: &str,
+        room: u32,
+    ) -> u32 {
+        let mut last = y;
+        for (number, line) in (0..).zip(wrap(text, size, room)) {
+            last = y + number * (size + 5);
+            self.text(x, last, size, class, &line, room);
+        }
+        last
+    }
+
     /// A line of fixed pitch: columns stay under each other.
     pub(super) fn mono(&mut self, x: u32, y: u32, size: u32, class: Class, text: &str) {
         let class = class.name();
@@ -117,6 +146,7 @@ impl Canvas {
 
     /// A box with round corners.
     pub(super) fn rect(&mut self, place: (u32, u32, u32, u32), class: Class) {
+        self.boxes.insert(class);
         let (x, y, width, height) = place;
         let class = class.name();
         let _ = writeln!(
@@ -149,7 +179,7 @@ impl Canvas {
 
     /// The whole document.
     pub(super) fn finish(self, height: u32) -> String {
-        let Self { body, width } = self;
+        let Self { body, width, .. } = self;
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" \
@@ -176,8 +206,18 @@ fn fit(text: &str, size: u32, room: u32) -> String {
     if estimate(text, size) <= room {
         return text.to_owned();
     }
+    text::cut(text, columns(size, room))
+}
+
+/// Columns that fit into `room` pixels.
+fn columns(size: u32, room: u32) -> usize {
     let columns = room.saturating_mul(100) / size.saturating_mul(64).max(1);
-    text::cut(text, usize::try_from(columns).unwrap_or(0))
+    usize::try_from(columns).unwrap_or(0)
+}
+
+/// The lines of a text that is `room` pixels wide.
+pub(super) fn wrap(text: &str, size: u32, room: u32) -> Vec<String> {
+    text::wrap(&text::harmless(text), columns(size, room))
 }
 
 /// Text for an XML document: markup is taken as text, and characters that XML forbids are gone.

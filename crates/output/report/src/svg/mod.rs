@@ -32,8 +32,8 @@ pub fn draw(machine: &Machine) -> String {
 
 fn head(machine: &Machine, canvas: &mut Canvas) -> u32 {
     let style = crate::Style { width: 150, color: false, unicode: true };
-    // 20 px of bold type take some 12 px a letter.
-    let lines = crate::style::paint(&topology::title(machine, 100), &style);
+    // 20 px of bold type take some 12.8 px a letter: more than 90 do not fit.
+    let lines = crate::style::paint(&topology::title(machine, 90), &style);
     let mut top = MARGIN + 22;
     for (number, line) in lines.lines().enumerate() {
         let (size, class) = if number == 0 { (20, Class::Strong) } else { (14, Class::Text) };
@@ -42,8 +42,7 @@ fn head(machine: &Machine, canvas: &mut Canvas) -> u32 {
     }
     canvas.text(MARGIN, top, 14, Class::Dim, &topology::counts(machine), WIDTH - 2 * MARGIN);
     for text in topology::numbering_texts(machine) {
-        top += 20;
-        canvas.text(MARGIN, top, 13, Class::Dim, &text, WIDTH - 2 * MARGIN);
+        top = canvas.paragraph((MARGIN, top + 20), 13, Class::Dim, &text, WIDTH - 2 * MARGIN);
     }
     top + 18
 }
@@ -74,15 +73,8 @@ fn groups(machine: &Machine, canvas: &mut Canvas, top: u32) -> u32 {
 
 /// The legend, distances, and what spans boxes.
 fn foot(machine: &Machine, canvas: &mut Canvas, top: u32) -> u32 {
-    let mut left = MARGIN;
-    for mark in marks::seen(machine) {
-        canvas.square(left, top, node::SQUARE, node::class(mark));
-        let text = mark.meaning();
-        canvas.text(left + 18, top + 11, 12, Class::Dim, text, 220);
-        left += 18 + canvas::estimate(text, 12) + 24;
-    }
+    let mut top = legend(machine, canvas, top);
     let style = crate::Style { width: 160, color: false, unicode: true };
-    let mut top = top + 14;
     for lines in topology::below_boxes(machine, 160) {
         top += 14;
         let text = crate::style::paint(&lines, &style);
@@ -92,4 +84,28 @@ fn foot(machine: &Machine, canvas: &mut Canvas, top: u32) -> u32 {
         }
     }
     top
+}
+
+/// What squares, frames and colours mean, of those that occur; gives the lower edge.
+fn legend(machine: &Machine, canvas: &mut Canvas, top: u32) -> u32 {
+    let marks = marks::seen(machine).into_iter();
+    let mut parts: Vec<(Class, &str)> =
+        marks.map(|mark| (node::class(mark), mark.meaning())).collect();
+    let boxes = [
+        (Class::Cache, "frame: cores that share an L3 cache"),
+        (Class::Tile, "drive, port, GPU or other device"),
+        (Class::Low, "◂ its link runs below its best"),
+    ];
+    parts.extend(boxes.into_iter().filter(|(class, _)| canvas.has(*class)));
+    let (mut left, mut top) = (MARGIN, top);
+    for (class, text) in parts {
+        let width = 18 + canvas::estimate(text, 12) + 24;
+        if left > MARGIN && left + width > WIDTH - MARGIN {
+            (left, top) = (MARGIN, top + 20);
+        }
+        canvas.square(left, top, node::SQUARE, class);
+        canvas.text(left + 18, top + 11, 12, Class::Dim, text, width);
+        left += width;
+    }
+    top + 14
 }

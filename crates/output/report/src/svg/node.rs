@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A package's box: its nodes, their cores as squares, their devices as tiles.
 
-use machine::{Function, Machine, Thread};
+use machine::{Drive, Function, Machine, Nic, NicKind, Thread};
 use units::{CpuSet, NodeId};
 
 use crate::layout::{Devices, Group};
 use crate::marks::{self, Mark};
 use crate::style::Role;
-use crate::{names, words};
+use crate::{names, topology, words};
 
-use super::canvas::{Canvas, Class};
+use super::canvas::{self, Canvas, Class};
 
 /// Side of a core's square.
 pub(super) const SQUARE: u32 = 11;
 const PITCH: u32 = 14;
+/// From one row of cores to the next.
+const ROW: u32 = 20;
 const PAD: u32 = 14;
 const TILE_WIDTH: u32 = 166;
-const TILE_HEIGHT: u32 = 52;
 const GAP: u32 = 8;
+/// From this width of a package on its nodes stand two beside each other.
+const TWO_ABREAST: u32 = 900;
 
 /// Left, top and width of a box; its height follows from what is in it.
 type Place = (u32, u32, u32);
@@ -57,8 +60,17 @@ pub(super) fn group<'a>(
         };
         bottom = cores(machine, canvas, &within, place(bottom)) + PAD;
     }
-    for node in &group.nodes {
-        bottom = self::node(machine, canvas, *node, home(*node), place(bottom)) + PAD;
+    let nodes: Vec<NodeId> = group.nodes.iter().copied().collect();
+    // A package that has the whole width shows two nodes beside each other.
+    let abreast = if nodes.len() > 1 && width > TWO_ABREAST { 2 } else { 1 };
+    let each = (width - PAD) / abreast - PAD;
+    for row in nodes.chunks(usize::try_from(abreast).unwrap_or(1)) {
+        let mut lowest = bottom;
+        for (number, node) in (0..).zip(row) {
+            let place = (left + PAD + number * (each + PAD), bottom, each);
+            lowest = lowest.max(self::node(machine, canvas, *node, home(*node), place));
+        }
+        bottom = lowest + PAD;
     }
     canvas.rect_behind(mark, (left, top, width, bottom - top), Class::Package);
     bottom
@@ -72,14 +84,13 @@ fn node(
     (left, top, width): Place,
 ) -> u32 {
     let mark = canvas.mark();
-    let entry = machine.nodes.iter().find(|other| other.id == node);
-    let memory = entry.map_or_else(String::new, |entry| words::memory(&entry.memory));
-    canvas.text(left + PAD, top + 20, 13, Class::Strong, &format!("node {node}"), 120);
-    canvas.text(left + PAD + 80, top + 20, 13, Class::Text, &memory, width - 80 - 2 * PAD);
+    let room = width - 2 * PAD;
+    let memory = topology::memory(machine, node);
+    canvas.text(left + PAD, top + 20, 13, Class::Strong, &format!("node {node}"), 90);
+    canvas.text(left + PAD + 90, top + 20, 13, Class::Text, &memory, room - 90);
     let within = |thread: &Thread| thread.node == Some(node);
-    let inside = (left + PAD, top + 30, width - 2 * PAD);
-    let bottom = cores(machine, canvas, &within, inside);
-    let bottom = tiles(machine, canvas, devices, (left + PAD, bottom + 6, width - 2 * PAD)) + PAD;
+    let bottom = cores(machine, canvas, &within, (left + PAD, top + 34, room));
+    let bottom = tiles(machine, canvas, devices, (left + PAD, bottom + 10, room)) + PAD;
     canvas.rect_behind(mark, (left, top, width, bottom - top), Class::Node);
     bottom
 }
@@ -103,44 +114,108 @@ pub(super) fn homeless(
     bottom
 }
 
-/// Squares in rows, groups of a shared L3 apart, and the CPU numbers below.
+/// Squares in rows, a frame around those that share an L3 cache; CPU numbers and caches below.
 fn cores(
     machine: &Machine,
     canvas: &mut Canvas,
     within: &dyn Fn(&Thread) -> bool,
     (left, top, width): Place,
 ) -> u32 {
-    let mut x = left;
-    let mut y = top;
+    let has_caches = machine.l3_domains().next().is_some();
+    let mut at = (left, top);
     for stretch in marks::stretches(machine, within) {
         let length = u32::try_from(stretch.marks.len()).unwrap_or(u32::MAX / PITCH);
-        if x > left && x - left + length.saturating_mul(PITCH) > width {
-            (x, y) = (left, y + PITCH);
+        if at.0 > left && at.0 - left + length.saturating_mul(PITCH) > width {
+            at = (left, at.1 + ROW);
         }
-        for mark in stretch.marks {
-            if x - left + PITCH > width {
-                (x, y) = (left, y + PITCH);
+        let mut marks = stretch.marks.as_slice();
+        while !marks.is_empty() {
+            let room = usize::try_from((left + width - at.0) / PITCH).unwrap_or(1).max(1);
+            let (now, later) = marks.split_at_checked(room).unwrap_or((marks, &[]));
+            at.0 = squares(canvas, now, at, has_caches);
+            marks = later;
+            if !marks.is_empty() {
+                at = (left, at.1 + ROW);
             }
-            canvas.square(x, y, SQUARE, class(mark));
-            x += PITCH;
         }
-        x += PITCH / 2;
+        at.0 += PITCH / 2 + 3;
     }
     let threads = machine.cpus.threads.iter().filter(|thread| within(thread));
     let cpus: CpuSet = threads.map(|thread| thread.cpu).collect();
-    let bottom = y + PITCH + 14;
-    canvas.text(left, bottom, 12, Class::Dim, &format!("CPUs {}", words::short_cpus(&cpus)), width);
+    let text = format!("CPUs {}", words::short_cpus(&cpus));
+    let mut bottom = canvas.paragraph((left, at.1 + ROW + 12), 12, Class::Dim, &text, width);
+    let caches = topology::l3_text(machine, &cpus);
+    if !caches.is_empty() {
+        bottom = canvas.paragraph((left, bottom + 17), 12, Class::Dim, &caches, width);
+    }
     bottom
 }
 
-/// What a tile says.
-struct Tile {
-    name: String,
-    what: String,
-    link: String,
-    role: Role,
+/// A row of squares from a point on, in a frame where there are caches to share; gives its right end.
+fn squares(canvas: &mut Canvas, marks: &[Mark], (x, y): (u32, u32), framed: bool) -> u32 {
+    let length = u32::try_from(marks.len()).unwrap_or(0) * PITCH;
+    if framed {
+        let inset = (PITCH - SQUARE).div_ceil(2) + 1;
+        let place = (x.saturating_sub(inset), y - inset, length + inset, SQUARE + 2 * inset);
+        canvas.rect(place, Class::Cache);
+    }
+    for (number, mark) in (0..).zip(marks) {
+        canvas.square(x + number * PITCH, y, SQUARE, class(*mark));
+    }
+    x + length
 }
 
+/// What a tile says: a name, then lines that wrap.
+struct Tile {
+    name: String,
+    lines: Vec<(Class, String)>,
+    is_low: bool,
+}
+
+/// Size of the text in a tile, and the distance of its lines.
+const SMALL: u32 = 10;
+const LINE: u32 = 14;
+
+impl Tile {
+    fn new(name: String) -> Self {
+        Self { name, lines: Vec::new(), is_low: false }
+    }
+
+    fn line(mut self, class: Class, text: &str) -> Self {
+        if !text.is_empty() {
+            let wrapped = canvas::wrap(text, SMALL, TILE_WIDTH - 16);
+            self.lines.extend(wrapped.into_iter().map(|line| (class, line)));
+        }
+        self
+    }
+
+    /// A link, with its sign where it runs below its best.
+    fn link(self, (role, text): (Role, String)) -> Self {
+        match role {
+            Role::Warn => {
+                let tile = self.line(Class::LowText, &format!("◂ {text}"));
+                Self { is_low: true, ..tile }
+            }
+            _ => self.line(Class::Dim, &text),
+        }
+    }
+
+    fn height(&self) -> u32 {
+        24 + u32::try_from(self.lines.len()).unwrap_or(0) * LINE
+    }
+
+    fn draw(&self, canvas: &mut Canvas, (x, y): (u32, u32), height: u32) {
+        let class = if self.is_low { Class::Low } else { Class::Tile };
+        canvas.rect((x, y, TILE_WIDTH, height), class);
+        let room = TILE_WIDTH - 16;
+        canvas.text(x + 8, y + 16, 12, Class::Strong, &self.name, room);
+        for (number, (class, line)) in (1..).zip(&self.lines) {
+            canvas.text(x + 8, y + 16 + number * LINE, SMALL, *class, line, room);
+        }
+    }
+}
+
+/// Tiles in rows, each row as high as its highest.
 fn tiles(
     machine: &Machine,
     canvas: &mut Canvas,
@@ -148,49 +223,64 @@ fn tiles(
     (left, top, width): Place,
 ) -> u32 {
     let all = all_tiles(machine, devices);
-    let number = u32::try_from(all.len()).unwrap_or(0);
-    let columns = ((width + GAP) / (TILE_WIDTH + GAP)).max(1);
-    for (place, tile) in (0..number).zip(&all) {
-        let x = left + place % columns * (TILE_WIDTH + GAP);
-        let y = top + place / columns * (TILE_HEIGHT + GAP);
-        let low = tile.role == Role::Warn;
-        let class = if low { Class::Low } else { Class::Tile };
-        canvas.rect((x, y, TILE_WIDTH, TILE_HEIGHT), class);
-        let room = TILE_WIDTH - 16;
-        canvas.text(x + 8, y + 16, 12, Class::Strong, &tile.name, room);
-        canvas.text(x + 8, y + 31, 10, Class::Text, &tile.what, room);
-        let (class, sign) = if low { (Class::LowText, "◂ ") } else { (Class::Dim, "") };
-        canvas.text(x + 8, y + 45, 10, class, &format!("{sign}{}", tile.link), room);
+    let columns = usize::try_from((width + GAP) / (TILE_WIDTH + GAP)).unwrap_or(1).max(1);
+    let mut y = top;
+    for row in all.chunks(columns) {
+        let height = row.iter().map(Tile::height).max().unwrap_or(0);
+        for (place, tile) in (0..).zip(row) {
+            tile.draw(canvas, (left + place * (TILE_WIDTH + GAP), y), height);
+        }
+        y += height + GAP;
     }
-    top + number.div_ceil(columns) * (TILE_HEIGHT + GAP)
+    y - if all.is_empty() { 0 } else { GAP }
 }
 
 fn all_tiles(machine: &Machine, devices: &Devices<'_>) -> Vec<Tile> {
-    let link = |address: Option<units::PciAddress>| {
-        words::function_link(address.and_then(|address| machine.function(address)))
-    };
-    let drives = devices.drives.iter().map(|drive| {
-        let path = drive.controllers.first().and_then(|path| path.function);
-        let hidden = drive.hidden_by.is_some();
-        let (role, text) = if hidden { (Role::Dim, words::drive_note(drive)) } else { link(path) };
-        Tile { name: drive.name.clone(), what: words::drive(drive), link: text, role }
-    });
-    let nics = devices.nics.iter().map(|nic| {
-        let (role, text) = link(nic.function);
-        let driver = nic.driver.as_deref().unwrap_or("no driver");
-        let what = format!("{} {driver}", words::nic_state(nic));
-        Tile { name: nic.name.clone(), what, link: text, role }
-    });
+    let drives = devices.drives.iter().map(|drive| drive_tile(machine, drive));
+    let nics = devices.nics.iter().map(|nic| nic_tile(machine, nic));
     let gpus = devices.gpus.iter().map(|gpu| {
-        let (role, text) = link(Some(gpu.function));
         let function = machine.function(gpu.function);
         let what = function.map_or_else(String::new, words::function_name);
-        Tile { name: words::gpu_name(gpu, function), what, link: text, role }
+        Tile::new(words::gpu_name(gpu, function))
+            .line(Class::Text, &what)
+            .link(words::function_link(function))
     });
     let others = devices.others.iter().map(|function: &&Function| {
-        let (role, text) = words::function_link(Some(function));
-        let name = function.address.to_string();
-        Tile { name, what: words::function_name(function), link: text, role }
+        let what = match function.is_readable() {
+            true => words::function_name(function),
+            false => "cannot be read".to_owned(),
+        };
+        Tile::new(function.address.to_string())
+            .line(Class::Text, &what)
+            .link(words::function_link(Some(function)))
     });
     drives.chain(nics).chain(gpus).chain(others).collect()
+}
+
+/// The link of a controller that many drives share is the controller's, and said to be.
+fn drive_tile(machine: &Machine, drive: &Drive) -> Tile {
+    let tile = Tile::new(drive.name.clone())
+        .line(Class::Text, &words::drive(drive))
+        .line(Class::Dim, &words::drive_note(drive));
+    let function = match &drive.hidden_by {
+        Some(hidden) => Some(hidden.function),
+        None => drive.controllers.first().and_then(|path| path.function),
+    };
+    let (role, link) = words::function_link(function.and_then(|at| machine.function(at)));
+    match drive.hidden_by.is_some() && !link.is_empty() {
+        true => tile.link((role, format!("controller {link}"))),
+        false => tile.link((role, link)),
+    }
+}
+
+fn nic_tile(machine: &Machine, nic: &Nic) -> Tile {
+    let driver = nic.driver.as_deref().unwrap_or("no driver");
+    let kind = if nic.kind == NicKind::VirtualFunction { " VF" } else { "" };
+    let master = nic.master.as_ref().map_or_else(String::new, |name| format!("in {name}"));
+    let function = nic.function.and_then(|at| machine.function(at));
+    Tile::new(nic.name.clone())
+        .line(Class::Text, &format!("{} {driver}{kind}", words::nic_state(nic)))
+        .line(Class::Text, &topology::rdma_of(machine, nic))
+        .line(Class::Text, &master)
+        .link(words::function_link(function))
 }

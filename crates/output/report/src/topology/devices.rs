@@ -15,7 +15,7 @@ use crate::{names, words};
 type Functions<'a> = BTreeMap<PciAddress, &'a Function>;
 
 /// Names of hostile trees may be of any length; none that people sell is longer.
-const LONGEST_WHAT: usize = 120;
+const LONGEST_WHAT: usize = 160;
 
 struct Row {
     label: &'static str,
@@ -106,12 +106,8 @@ fn usual_first<T>(mut sets: Vec<Vec<&T>>) -> Option<(Vec<&T>, Vec<Vec<&T>>)> {
 fn nic_rows(machine: &Machine, nics: &[&Nic], functions: &Functions<'_>) -> Vec<Row> {
     let function = |nic: &Nic| nic.function.and_then(|address| functions.get(&address).copied());
     let rdma = |nic: &Nic| {
-        let carries = |device: &&machine::RdmaDevice| {
-            device.ports.iter().any(|port| port.netdev.as_deref() == Some(nic.name.as_str()))
-        };
-        let devices = machine.rdma.iter().filter(carries).map(|device| device.name.as_str());
-        let devices = names::compact(devices);
-        if devices.is_empty() { devices } else { format!(" RDMA {devices}") }
+        let devices = rdma_of(machine, nic);
+        if devices.is_empty() { devices } else { format!(" {devices}") }
     };
     let what = |nic: &Nic| {
         let driver = nic.driver.as_deref().unwrap_or("no driver");
@@ -129,6 +125,16 @@ fn nic_rows(machine: &Machine, nics: &[&Nic], functions: &Functions<'_>) -> Vec<
     };
     let key = |nic: &Nic| (what(nic), rdma(nic).is_empty(), link(nic).1);
     alike(nics, key).into_iter().filter_map(row).collect()
+}
+
+/// `RDMA mlx5_0`; empty where no RDMA device has a port on this network device.
+pub(crate) fn rdma_of(machine: &Machine, nic: &Nic) -> String {
+    let carries = |device: &&machine::RdmaDevice| {
+        device.ports.iter().any(|port| port.netdev.as_deref() == Some(nic.name.as_str()))
+    };
+    let devices = machine.rdma.iter().filter(carries).map(|device| device.name.as_str());
+    let devices = names::compact(devices);
+    if devices.is_empty() { devices } else { format!("RDMA {devices}") }
 }
 
 fn gpu_rows(gpus: &[&Gpu], functions: &Functions<'_>) -> Vec<Row> {
@@ -151,7 +157,7 @@ fn gpu_rows(gpus: &[&Gpu], functions: &Functions<'_>) -> Vec<Row> {
 fn other_rows(others: &[&Function]) -> Vec<Row> {
     let what = |function: &Function| {
         if !function.is_readable() {
-            return "cannot be read".to_owned();
+            return "function that cannot be read".to_owned();
         }
         let driver = function
             .driver
@@ -163,7 +169,10 @@ fn other_rows(others: &[&Function]) -> Vec<Row> {
     let row = |set: Vec<&Function>| {
         let function = set.first()?;
         let names = set.iter().map(|function| function.address.to_string()).collect();
-        let what = times(set.len(), what(function));
+        let what = match (function.is_readable(), set.len()) {
+            (false, number @ 2..) => format!("{number} functions that cannot be read"),
+            (_, number) => times(number, what(function)),
+        };
         Some(Row { label: "others", names, what, link: link(function) })
     };
     let key = |function: &Function| (what(function), link(function).1);

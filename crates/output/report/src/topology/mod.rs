@@ -17,8 +17,10 @@ use crate::layout::{self, Devices, Group};
 use crate::style::{Line, Role, Style, paint};
 use crate::{marks, names, words};
 
+pub(crate) use devices::rdma_of;
 pub(crate) use devices::rows as device_rows;
 pub(crate) use head::{counts, numbering_texts, title};
+pub(crate) use node::{l3_text, memory};
 pub(crate) use spans::owners;
 
 /// From this width on two packages stand beside each other.

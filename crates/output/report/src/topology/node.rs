@@ -51,6 +51,17 @@ fn cpus_where(machine: &Machine, belongs: impl Fn(&machine::Thread) -> bool) -> 
 }
 
 fn memory_text(machine: &Machine, node: NodeId, cpus: &CpuSet) -> String {
+    let mut text = memory(machine, node);
+    let caches = l3_text(machine, cpus);
+    if !caches.is_empty() {
+        text.push_str("   ");
+        text.push_str(&caches);
+    }
+    text
+}
+
+/// `31.6 GiB, 28.5 GiB free`.
+pub(crate) fn memory(machine: &Machine, node: NodeId) -> String {
     let Some(node) = machine.nodes.iter().find(|other| other.id == node) else {
         return "unknown".to_owned();
     };
@@ -62,16 +73,11 @@ fn memory_text(machine: &Machine, node: NodeId, cpus: &CpuSet) -> String {
     if node.memory.as_ref().is_ok_and(|size| size.0 > 0) {
         text.extend(free.map(|free| format!(", {free} free")));
     }
-    let caches = l3_text(machine, cpus);
-    if !caches.is_empty() {
-        text.push_str("   ");
-        text.push_str(&caches);
-    }
     text
 }
 
 /// `L3 2 × 32 MiB`; the part of a larger cache where it spans more than these CPUs.
-fn l3_text(machine: &Machine, cpus: &CpuSet) -> String {
+pub(crate) fn l3_text(machine: &Machine, cpus: &CpuSet) -> String {
     let mut sizes: BTreeMap<(Option<Bytes>, bool), usize> = BTreeMap::new();
     for cache in machine.caches.iter().filter(|cache| cache.level == 3 && cache.cpus.overlaps(cpus))
     {

@@ -67,9 +67,12 @@ fn volume_text(machine: &Machine, volume: &Volume) -> String {
     let label = volume.label.as_ref().map_or_else(String::new, |label| format!("{label}: "));
     let level = volume.level.as_ref().map_or_else(String::new, |level| format!(" {level}"));
     let size = volume.size.as_ref().map(|size| format!(" {}", words::drive_size(*size)));
-    let members = names::compact(volume.members.iter().map(String::as_str));
     let far = far_note(&volume_nodes(machine, volume));
-    format!("{label}{kind}{level}{} over {members}{far}", size.unwrap_or_default())
+    let over = match volume.members.as_slice() {
+        [] => String::new(),
+        members => format!(" over {}", names::compact(members.iter().map(String::as_str))),
+    };
+    format!("{label}{kind}{level}{}{over}{far}", size.unwrap_or_default())
 }
 
 fn far_note(nodes: &BTreeSet<NodeId>) -> String {

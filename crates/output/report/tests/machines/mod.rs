@@ -18,6 +18,7 @@ pub(crate) fn findings() -> Vec<setting::Finding> {
         id: id.to_owned(),
         devices: vec!["eth1".to_owned()],
         severity,
+        severity_from: "what it stands on".to_owned(),
         confidence: setting::Confidence::Likely,
         title: title.to_owned(),
         observed: "0,2,4,6,8,10,12,14".to_owned(),

@@ -11,14 +11,19 @@ mod ways;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::IpAddr;
+use std::path::Path;
 
 use machine::Carries;
 
 use self::routes::Route;
-use self::sockets::{ESTABLISHED, Socket};
+use self::sockets::{ESTABLISHED, LISTEN, Socket};
 
 /// Ports by which people log in: ssh.
 const LOGIN: [u16; 1] = [22];
+
+/// Processes that let people in over the network: OpenSSH's, whose sessions have a program of their
+/// own since 9.8, and Dropbear.
+const DAEMONS: [&str; 4] = ["sshd", "sshd-session", "sshd-auth", "dropbear"];
 
 /// Ports of storage over TCP: iSCSI (RFC 7143), NVMe over TCP (NVMe specification, 4420 and 8009),
 /// NFS (RFC 7530).
@@ -41,6 +46,7 @@ pub(super) fn carriers() -> BTreeMap<String, BTreeSet<Carries>> {
     let mut login = LOGIN.to_vec();
     login.extend(session_port(&std::env::var("SSH_CONNECTION").unwrap_or_default()));
     login.extend(ports_of(&tcp, &ancestors_sockets()));
+    login.extend(served_by(&tcp, &daemons_sockets()));
     let udp = both("udp").concat();
     let mut seen = Seen {
         routes,
@@ -177,6 +183,40 @@ fn ports_of(tcp: &[Socket], inodes: &BTreeSet<u64>) -> Vec<u16> {
     open.filter(|socket| inodes.contains(&socket.inode)).map(|socket| socket.local.1).collect()
 }
 
+/// Local ports by which daemons of logins, whose sockets have these inodes, are reached: those that
+/// they listen on, and of their connections those to a port that somebody listens on, since systemd
+/// may listen for them. A connection that they made themselves, as for a forwarded port, is no login.
+fn served_by(tcp: &[Socket], inodes: &BTreeSet<u64>) -> BTreeSet<u16> {
+    let listened: BTreeSet<u16> =
+        tcp.iter().filter(|socket| socket.state == LISTEN).map(|socket| socket.local.1).collect();
+    let own = tcp.iter().filter(|socket| inodes.contains(&socket.inode));
+    let open = own.filter(|socket| matches!(socket.state, LISTEN | ESTABLISHED));
+    open.map(|socket| socket.local.1).filter(|port| listened.contains(port)).collect()
+}
+
+/// Sockets of all processes that let people in: a login whose port is another one, whose shell is in
+/// a multiplexer, and whose variables `sudo` took away, is known by nothing else.
+fn daemons_sockets() -> BTreeSet<u64> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let is_daemon = |folder: &fs::DirEntry| {
+        let is_process = folder.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit);
+        let name = || fs::read_to_string(folder.path().join("comm")).unwrap_or_default();
+        is_process && DAEMONS.contains(&name().trim())
+    };
+    processes.filter(is_daemon).flat_map(|folder| sockets_of(&folder.path())).collect()
+}
+
+/// Inodes of the sockets that a process holds, by its folder in /proc.
+fn sockets_of(process: &Path) -> BTreeSet<u64> {
+    let mut inodes = BTreeSet::new();
+    for entry in fs::read_dir(process.join("fd")).into_iter().flatten().flatten() {
+        let link = fs::read_link(entry.path()).unwrap_or_default();
+        let inode = link.to_str().and_then(|link| link.strip_prefix("socket:[")?.strip_suffix(']'));
+        inodes.extend(inode.and_then(|inode| inode.parse::<u64>().ok()));
+    }
+    inodes
+}
+
 /// Sockets that this process's ancestors hold: the ssh daemon of this session is one of them,
 /// whatever port it listens on, and `sudo` in between hides its variables.
 fn ancestors_sockets() -> BTreeSet<u64> {
@@ -184,12 +224,7 @@ fn ancestors_sockets() -> BTreeSet<u64> {
     let mut process = rustix::process::getppid().map(|id| id.as_raw_nonzero().get());
     for _ in 0..ANCESTORS {
         let Some(id) = process.filter(|id| *id > 1) else { break };
-        for entry in fs::read_dir(format!("/proc/{id}/fd")).into_iter().flatten().flatten() {
-            let link = fs::read_link(entry.path()).unwrap_or_default();
-            let inode =
-                link.to_str().and_then(|link| link.strip_prefix("socket:[")?.strip_suffix(']'));
-            inodes.extend(inode.and_then(|inode| inode.parse::<u64>().ok()));
-        }
+        inodes.extend(sockets_of(Path::new(&format!("/proc/{id}"))));
         process = parent(&fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default());
     }
     inodes
@@ -285,6 +320,26 @@ mod tests {
         assert_eq!(found["eth0"], [Carries::DefaultRoute].into());
         assert_eq!(found["eth1"], [Carries::Login, Carries::Storage, Carries::Heartbeat].into());
         assert_eq!(found["eth2"], [Carries::Storage].into(), "port 8080 is nobody's login");
+    }
+
+    /// sshd on port 2022, whose parent process listens (inode 1), with a connection (2) and one that it
+    /// made for a forwarded port (3); and one for which systemd listens (inode 4, held by nobody known).
+    #[test]
+    fn a_login_by_another_port_is_known_by_its_daemon() {
+        let mut seen = seen();
+        let mut add = |port, state, inode| {
+            let local = ("10.0.2.5".parse().unwrap(), port);
+            let remote = ("10.0.2.9".parse().unwrap(), 50000);
+            seen.tcp.push(Socket { local, remote, state, inode });
+        };
+        add(2022, LISTEN, 1);
+        add(2022, ESTABLISHED, 2);
+        add(41000, ESTABLISHED, 3);
+        assert_eq!(served_by(&seen.tcp, &[1].into()), [2022].into());
+        assert_eq!(served_by(&seen.tcp, &[2, 3].into()), [2022].into(), "systemd listens");
+        assert_eq!(served_by(&seen.tcp, &[3].into()), [].into());
+        seen.login.extend(served_by(&seen.tcp, &[1, 2, 3].into()));
+        assert_eq!(seen.carriers(false)["eth2"], [Carries::Login, Carries::Storage].into());
     }
 
     #[test]

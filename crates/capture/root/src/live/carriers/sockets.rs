@@ -25,6 +25,8 @@ impl Socket {
 
 /// State of a connection that is open.
 pub(super) const ESTABLISHED: u8 = 1;
+/// State of a socket that waits for connections (`TCP_LISTEN`, include/net/tcp_states.h).
+pub(super) const LISTEN: u8 = 10;
 
 /// Rows of such a table; addresses are words in the processor's own order, ports are not
 /// (net/ipv4/tcp_ipv4.c).

@@ -4,6 +4,7 @@
 //! Only what the question needs is read, and the process becomes the command: what stands before
 //! its first instruction is a few dozen small files.
 
+mod extras;
 pub(crate) mod named;
 
 use std::ffi::OsString;
@@ -30,6 +31,9 @@ fn placed(common: &Common, exec: &Exec) -> Result<Ended, Expected> {
     if is_shown {
         let source = source::open(common)?;
         let asked = named::all(&exec.near, source.kind)?;
+        if source.kind == source::Kind::Replayed {
+            asked.iter().for_each(tell_unseen);
+        }
         let is_redacted = source.about.as_ref().is_some_and(|about| about.redacted);
         let addresses = if is_redacted { Addresses::Redacted } else { Addresses::Kept };
         let (site, placement) = place(&*source.root, addresses, &asked, exec)?;
@@ -122,7 +126,8 @@ fn show(
         }
         Some(Print::Why) => {
             let style = terminal::style(common.color);
-            terminal::answer(&report::placement::draw(placement, &style))?;
+            let text = report::placement::draw(placement, &style);
+            terminal::answer(&(text + &extras::told(exec)))?;
             return Ok(Ended::Well);
         }
         Some(Print::Numactl) => Dialect::Numactl,
@@ -133,7 +138,9 @@ fn show(
         Some(Print::Slurm) => Dialect::Slurm,
     };
     tell(placement);
-    terminal::answer(&place::words::write(dialect, placement, &line(&exec.command)))?;
+    let command = extras::before(exec, dialect, &line(&exec.command));
+    let text = place::words::write(dialect, placement, &command);
+    terminal::answer(&(text + &extras::after(exec, dialect)))?;
     Ok(Ended::Well)
 }
 
@@ -143,6 +150,15 @@ fn line(command: &[OsString]) -> String {
         return "COMMAND".to_owned();
     }
     command.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+}
+
+/// A captured machine has mounts, and no files below them.
+fn tell_unseen(asked: &Asked) {
+    if let Asked::Path { name, .. } = asked {
+        terminal::hint(&format!(
+            "nearside: whether {name} is there is not known: only its mount is"
+        ));
+    }
 }
 
 fn tell(placement: &Placement) {

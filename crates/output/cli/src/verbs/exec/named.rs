@@ -38,7 +38,11 @@ fn one(name: &str, kind: Kind) -> Result<Asked, Expected> {
         Kind::Live => on_disk(name),
         Kind::Replayed if name.starts_with("/dev/") => Ok(Asked::Name(name.to_owned())),
         Kind::Replayed if name.starts_with('/') => {
-            let (name, path) = (name.to_owned(), name.trim_end_matches('/').to_owned());
+            let path = match name.trim_end_matches('/') {
+                "" => "/".to_owned(),
+                path => path.to_owned(),
+            };
+            let name = name.to_owned();
             Ok(Asked::Path { name, path, number: None, mount: None })
         }
         // vg0/data is a volume.
