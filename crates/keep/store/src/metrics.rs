@@ -9,12 +9,15 @@ use record::{Direction, Run};
 use crate::entry::kind;
 use crate::tidy::number;
 
+/// A quantile, where it is one, and the value.
+type Sample = (Option<f64>, f64);
+
 /// A family of metrics: its name without the unit, the unit, and what it tells.
 struct Family {
     name: &'static str,
     unit: &'static str,
     help: &'static str,
-    of: fn(&Direction) -> Vec<(Option<f64>, f64)>,
+    of: fn(&Direction) -> Vec<Sample>,
 }
 
 const FAMILIES: [Family; 5] = [
@@ -50,7 +53,7 @@ const FAMILIES: [Family; 5] = [
     },
 ];
 
-fn percentiles(direction: &Direction) -> Vec<(Option<f64>, f64)> {
+fn percentiles(direction: &Direction) -> Vec<Sample> {
     let latency = direction.latency.iter().flat_map(|latency| &latency.percentiles);
     // 99.9 % is 0.999, not the 0.9990000000000001 of a plain division.
     let share = |percent: f64| (percent * 1e6).round() / 1e8;

@@ -21,7 +21,7 @@ pub(super) fn workload() -> Workload {
 
 fn measured() -> Outcome {
     let mut histogram = Histogram::new();
-    [10_000, 20_000, 400_000].map(|ns| histogram.record(ns));
+    [10_000, 20_000, 400_000].iter().for_each(|ns| histogram.record(*ns));
     let direction = Direction {
         kind: Kind::Read,
         operations: 3,
