@@ -28,13 +28,13 @@ pub struct Knee {
 /// Why more is not worth it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Why {
-    /// Operations a second grew by less than a tenth of what was added: by this share of it.
+    /// Twice as much in flight would bring less than a tenth more operations a second: this share.
     Gain(f64),
     /// The 99th percentile is more than twice that of the first point: so many times it.
     Latency(f64),
 }
 
-/// Of twice as much in flight, at least a tenth more work has to come for it to be worth it.
+/// Twice as much in flight has to bring at least a tenth more work to be worth it.
 const LEAST_GAIN: f64 = 0.1;
 /// So many times the first point's 99th percentile is too long.
 const LONGEST: f64 = 2.0;
@@ -56,13 +56,12 @@ fn why(first: &Point, one: &Point, next: &Point) -> Option<Why> {
     (times > LONGEST && gain < 0.5).then_some(Why::Latency(times))
 }
 
-/// The share of what was added in flight that came as operations: 1 where the rate grew as much, 0
-/// where it did not grow.
+/// What twice as much in flight brings of operations a second, by the step between two points: 1 where
+/// the rate doubles too, 0 where it stays. By logarithm, so that steps of two and of eight are alike.
 fn gain(one: &Point, next: &Point) -> Option<f64> {
-    let added = next.in_flight / one.in_flight - 1.0;
-    let came = next.iops / one.iops - 1.0;
-    let gain = came / added;
-    (added > 0.0 && gain.is_finite()).then_some(gain)
+    let doublings = (next.in_flight / one.in_flight).log2();
+    let gain = ((next.iops / one.iops).log2() / doublings).exp2() - 1.0;
+    (doublings > 0.0 && gain.is_finite()).then_some(gain)
 }
 
 /// Whether two steps in a row brought nothing: further points would only wait longer.
@@ -108,6 +107,16 @@ mod tests {
         let knee = knee(&points).unwrap();
         assert_eq!(knee.at, 1);
         assert!(matches!(knee.why, Why::Latency(times) if times > 2.5));
+    }
+
+    #[test]
+    fn wide_steps_are_judged_like_narrow_ones() {
+        let all: Vec<u32> = (0..8).map(|power| 1 << power).collect();
+        let wide = [1, 8, 64];
+        for depths in [all.as_slice(), &wide] {
+            let points = device(600_000.0, depths);
+            assert!(!is_past(&points) && knee(&points).is_none_or(|knee| knee.at > 0));
+        }
     }
 
     #[test]

@@ -26,6 +26,10 @@ pub(crate) struct Bench {
     #[command(flatten)]
     pub(crate) means: Means,
 
+    /// Do what a job file of fio's asks, instead of the words below
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "Load"])]
+    pub(crate) jobs: Option<PathBuf>,
+
     /// Print what would be done as a script for fio, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -27,7 +27,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
                   firmware, kernel and placement costs throughput or latency, with the evidence \
                   read, what it costs, and what to do.\n\nWithout a verb it prints one screen: the \
                   machine, its three costliest findings, and what could not be seen. Nothing \
-                  but apply, revert and persist changes the machine.",
+                  but apply, revert and persist changes the machine; bench and sweep write to \
+                  a device only where its serial number is told.",
     after_long_help = "Try:  nearside audit --goal latency   nearside topology --near nvme0n1\n      \
                   nearside capture                nearside --from synthetic:r7725xd",
     disable_help_subcommand = true,

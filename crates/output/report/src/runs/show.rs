@@ -2,7 +2,8 @@
 //! One run in full: what came, what speaks against it, what was asked, and where it was.
 
 use record::{
-    Blocks, Direction, Kind, Latency, Measured, Outcome, Pace, Pattern, PlacedThread, Run, Workload,
+    Blocks, Course, Direction, Kind, Latency, Measured, Outcome, Pace, Pattern, PlacedThread, Run,
+    Steady, Workload,
 };
 use units::{Cpu, CpuSet, NodeId};
 
@@ -61,12 +62,13 @@ fn numbers(measured: &Measured, columns: usize) -> Vec<Line> {
         lines.push(Line::default());
         lines.extend(table(&latencies).lines(columns));
     }
-    lines.extend(course(measured, columns));
+    lines.extend(each_second(measured, columns));
     let mut facts = vec![format!("{} s", plain_seconds(measured.seconds))];
     facts.extend(measured.mean_depth.map(|depth| format!("{depth:.1} in flight on average")));
     facts.extend(measured.cpu_ns_per_op.map(|ns| format!("{} of CPU an operation", time(ns))));
     lines.push(Line::default());
     lines.extend(field("over", &facts.join(", "), LABEL, columns));
+    lines.extend(measured.steady.iter().flat_map(|steady| course(*steady, columns)));
     for doubt in &measured.doubts {
         let about = doubt.target.iter().map(|target| format!("{target}: ")).collect::<String>();
         let text = format!("{about}{}", doubt.text);
@@ -75,8 +77,22 @@ fn numbers(measured: &Measured, columns: usize) -> Vec<Line> {
     lines
 }
 
+/// Whether the rate had settled, and where.
+fn course(steady: Steady, columns: usize) -> Vec<Line> {
+    let at = steady.mean.map_or_else(String::new, |mean| format!(" at {}", iops(mean)));
+    let seconds = steady.warm_up_seconds;
+    let text = match steady.course {
+        Course::Flat => format!("the same from beginning to end{at}"),
+        Course::WarmUp => format!("it rose for {seconds} s and then stayed{at}"),
+        Course::SlowDown => format!("it fell for {seconds} s and then stayed{at}"),
+        Course::Unsteady => "it did not settle".to_owned(),
+        Course::TooShort => "too few seconds to tell whether it had settled".to_owned(),
+    };
+    field("course", &text, LABEL, columns)
+}
+
 /// Operations second by second, of all directions together.
-fn course(measured: &Measured, columns: usize) -> Vec<Line> {
+fn each_second(measured: &Measured, columns: usize) -> Vec<Line> {
     let longest = measured.directions.iter().map(|direction| direction.series.len()).max();
     let mut sums = vec![0.0; longest.unwrap_or(0)];
     for second in measured.directions.iter().map(|direction| &direction.series) {
@@ -178,7 +194,8 @@ fn load(workload: &Workload) -> String {
     };
     let (threads, depth) = (workload.thread_count(), workload.depth);
     let (shares, blocks) = (shares.join(" and "), blocks(&workload.blocks));
-    format!("{shares}, {pattern}, {blocks}, {threads} threads, depth {depth}{pace}")
+    let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+    format!("{shares}, {pattern}, {blocks}, {threads}, depth {depth}{pace}")
 }
 
 fn blocks(blocks: &Blocks) -> String {
@@ -194,6 +211,12 @@ fn blocks(blocks: &Blocks) -> String {
             share.collect::<Vec<_>>().join(" and ")
         }
     }
+}
+
+/// `CPU 3`, `CPUs 0-3`.
+fn several(what: &str, set: &CpuSet) -> String {
+    let plural = if set.len() == 1 { "" } else { "s" };
+    format!("{what}{plural} {set}")
 }
 
 /// Where the threads were: their CPUs, the node of their memory, and who heard of completions.
@@ -212,14 +235,14 @@ fn seats(run: &Run, columns: usize) -> Vec<Line> {
     let heard = heard.fold(CpuSet::new(), |all, cpus| all.or(cpus));
     let asked = run.placement.as_ref().and_then(|placement| placement.asked.as_deref());
     let mut text = asked.map_or_else(String::new, |asked| format!("{asked}: "));
-    text.push_str(&format!("CPUs {cpus}"));
-    for (words, set) in [
-        (" of node ", nodes(|thread| thread.node)),
-        (", memory of node ", nodes(|thread| thread.memory_node)),
-        (", interrupts on CPUs ", heard),
+    text.push_str(&several("CPU", &cpus));
+    for (words, what, set) in [
+        (" of ", "node", nodes(|thread| thread.node)),
+        (", memory of ", "node", nodes(|thread| thread.memory_node)),
+        (", interrupts on ", "CPU", heard),
     ] {
         if !set.is_empty() {
-            text.push_str(&format!("{words}{set}"));
+            text.push_str(&format!("{words}{}", several(what, &set)));
         }
     }
     field("placed", &text, LABEL, columns)

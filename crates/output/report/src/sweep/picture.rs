@@ -133,7 +133,8 @@ fn field(canvas: &mut Canvas, sweep: &Sweep, top: f64, plot: &Plot<'_>) -> f64 {
         let y = bottom - share * height;
         canvas.line((left, y), (left + width, y), if step == 0 { "axis" } else { "grid" });
         let label = plot.measure.short(share * highest);
-        canvas.placed((left - 8.0, y + 4.0), 12, "dim", "end", &label);
+        let label = if step == 0 { "0" } else { label.as_str() };
+        canvas.placed((left - 8.0, y + 4.0), 12, "dim", "end", label);
     }
     let x = |at: usize| left + width * (index(at) + 0.5) / index(values(sweep).max(1));
     for at in 0..values(sweep) {
@@ -182,6 +183,11 @@ fn maps(canvas: &mut Canvas, sweep: &Sweep, top: f64) -> f64 {
             canvas.text((MARGIN, top + 14.0), 14, "strong", &title.join(" · "));
             top = colours(canvas, sweep, (&outer, measure), top + 26.0) + 30.0;
         }
+    }
+    if !sweep.knees.is_empty() {
+        let text = "framed in green: the knee, beyond which more in flight is not worth it";
+        canvas.text((MARGIN, top), 12, "dim", text);
+        top += 16.0;
     }
     top - 20.0
 }

@@ -8,6 +8,7 @@
 
 mod carry;
 mod ground;
+mod jobs;
 mod load;
 mod progress;
 mod script;
@@ -30,14 +31,14 @@ use crate::terminal;
 pub(crate) fn run(common: &Common, bench: &Bench) -> Result<Ended, Expected> {
     refuse_early(common, &bench.means)?;
     let ground = Ground::open(&bench.means)?;
-    let chosen = choose(&ground, &bench.target, bench.load.size.as_deref(), bench.load.reads())?;
-    let asked = ask(&ground, &chosen, &bench.load, &bench.means)?;
+    let steps = steps(&ground, bench)?;
     if bench.dry_run {
-        terminal::answer(&script::write(&asked, &bench.means)?)?;
+        for step in &steps {
+            terminal::answer(&script::write(step, &bench.means)?)?;
+        }
         return Ok(Ended::Well);
     }
-    chosen.said.iter().chain(&asked.seated.said).for_each(|said| terminal::hint(said));
-    let runs = carry::out(&ground, &asked, &bench.means)?;
+    let runs = jobs::out(&ground, &steps, &bench.means)?;
     if keep(&bench.means, &runs)? {
         for run in &runs {
             terminal::hint(&format!("kept: nearside runs show {}", run.id));
@@ -51,6 +52,19 @@ pub(crate) fn run(common: &Common, bench: &Bench) -> Result<Ended, Expected> {
         }
     }
     Ok(ended(&runs))
+}
+
+/// What is to be done: one load from words, or those of a job file one after the other.
+fn steps(ground: &Ground, bench: &Bench) -> Result<Vec<Asked>, Expected> {
+    if let Some(file) = &bench.jobs {
+        return jobs::read(file, &bench.means);
+    }
+    let chosen = choose(ground, &bench.target, bench.load.size.as_deref(), bench.load.reads())?;
+    let asked = ask(ground, &chosen, &bench.load, &bench.means)?;
+    if !bench.dry_run {
+        chosen.said.iter().chain(&asked.seated.said).for_each(|said| terminal::hint(said));
+    }
+    Ok(vec![asked])
 }
 
 pub(super) fn refuse_early(common: &Common, means: &Means) -> Result<(), Expected> {

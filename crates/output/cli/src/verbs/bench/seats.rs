@@ -41,9 +41,14 @@ pub(crate) fn seats(
     default: Default,
 ) -> Result<Seated, Expected> {
     let found = found(machine, chosen, asked.unwrap_or(&Where::Near), threads, default);
+    let is_near_too = asked == Some(&Where::Far) && machine.nodes.len() < 2;
     let asked = asked.map(word);
     match (found, asked) {
-        (Ok((threads, seats)), asked) => Ok(Seated { threads, seats, asked, said: Vec::new() }),
+        (Ok((threads, seats)), asked) => {
+            let said = "this machine shows one NUMA node: what is far is as near as anything";
+            let said = is_near_too.then(|| said.to_owned());
+            Ok(Seated { threads, seats, asked, said: said.into_iter().collect() })
+        }
         (Err(why), Some(_)) => Err(why),
         (Err(why), None) => {
             let said = vec![format!("threads are not bound to CPUs: {why}")];

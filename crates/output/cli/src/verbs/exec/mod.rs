@@ -4,7 +4,7 @@
 //! Only what the question needs is read, and the process becomes the command: what stands before
 //! its first instruction is a few dozen small files.
 
-pub(super) mod named;
+pub(crate) mod named;
 
 use std::ffi::OsString;
 

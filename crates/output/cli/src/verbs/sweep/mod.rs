@@ -50,7 +50,8 @@ pub(crate) fn run(common: &Common, sweep: &Sweep) -> Result<Ended, Expected> {
     if let Some(svg) = &sweep.svg {
         write_picture(&report::sweep::picture(&document), svg, sweep.overwrite())?;
     }
-    Ok(bench::ended(&going.runs))
+    let is_refused = document.cells.iter().any(|cell| cell.outcome == "refused");
+    Ok(if is_refused { Ended::Impossible } else { bench::ended(&going.runs) })
 }
 
 impl Sweep {
@@ -188,7 +189,9 @@ fn why(why: KneeWhy) -> String {
     match why {
         KneeWhy::Gain(gain) => {
             let percent = (gain * 100.0).max(0.0);
-            format!("of what the next one adds in flight, {percent:.0} % comes as operations")
+            format!(
+                "at the next one, twice as much in flight brings {percent:.0} % more operations"
+            )
         }
         KneeWhy::Latency(times) => {
             format!("at the next one the 99th percentile is {times:.1} times the first one's")
@@ -202,7 +205,7 @@ mod tests {
 
     #[test]
     fn reasons_are_sentences() {
-        assert!(why(KneeWhy::Gain(-0.01)).contains(" 0 % "));
+        assert!(why(KneeWhy::Gain(-0.01)).contains(" 0 % more"));
         assert!(why(KneeWhy::Latency(2.54)).contains("2.5 times"));
     }
 }
