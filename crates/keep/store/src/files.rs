@@ -68,12 +68,18 @@ pub(crate) fn prepare(disk: &mut dyn Disk, store: &Path, month: &str) -> Result<
         let above = folder.parent().filter(|above| !above.as_os_str().is_empty());
         let above = above.unwrap_or(Path::new("."));
         match disk.sync_folder(above) {
-            // A folder of somebody else's that may be entered and not read.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            // A folder of somebody else's that may be entered and not read, or of a file system that
+            // has nothing to bring to disk.
+            Err(error) if is_no_matter(error.kind()) => {}
             synced => synced.map_err(Error::io("write", above))?,
         }
     }
     Ok(())
+}
+
+fn is_no_matter(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem};
+    matches!(kind, PermissionDenied | InvalidInput | ReadOnlyFilesystem)
 }
 
 /// Whether a folder is there; the one that a relative path begins in is.
