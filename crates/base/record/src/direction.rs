@@ -38,7 +38,9 @@ pub struct Direction {
     /// Bytes a second.
     pub bytes_per_second: f64,
     /// From when an operation was meant to start: in open loop its place in the schedule, in closed
-    /// loop the moment of its submission. None where the tool told none.
+    /// loop the moment of its submission. In open loop of all that were meant to start within the time
+    /// that counts, those included that ended after it, so that there can be more than `operations`.
+    /// None where the tool told none.
     pub latency: Option<Latency>,
     /// From the moment of submission, in open loop; none in closed loop, where it is the latency.
     #[serde(default)]

@@ -19,6 +19,9 @@ pub enum FormatError {
         /// What it says that it is.
         found: String,
     },
+    /// Numbers that contradict each other.
+    #[error("no record of a run: {0}")]
+    Contradiction(String),
     /// A workload that its hash does not belong to.
     #[error("the workload's hash is {told}, and it should be {computed}")]
     Hash {

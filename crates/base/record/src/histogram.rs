@@ -21,14 +21,72 @@ const LAST_OCTAVE: u32 = 46;
 const BUCKETS: usize = ((LAST_OCTAVE - BITS + 2) << BITS) as usize;
 
 /// How often each latency came. In JSON the buckets that hold something, by their middle.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(into = "Bins", try_from = "Bins")]
 pub struct Histogram {
-    counts: Box<[u64; BUCKETS]>,
+    counts: Counts,
     sum_ns: u64,
     min_ns: u64,
     max_ns: u64,
 }
+
+/// How often each bucket came.
+#[derive(Clone)]
+enum Counts {
+    /// All buckets, for counting.
+    All(Box<[u64; BUCKETS]>),
+    /// Those that hold something, by rising bucket, for keeping: a record of a few bytes must not
+    /// take the memory of all.
+    Filled(Vec<(u16, u64)>),
+}
+
+impl Counts {
+    fn empty() -> Self {
+        Self::All(Box::new([0; BUCKETS]))
+    }
+
+    /// The buckets that hold something.
+    fn filled(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let (all, filled) = match self {
+            Self::All(all) => (all.as_slice(), [].as_slice()),
+            Self::Filled(filled) => ([].as_slice(), filled.as_slice()),
+        };
+        let all = all.iter().copied().enumerate().filter(|(_, count)| *count > 0);
+        all.chain(filled.iter().map(|(bucket, count)| (usize::from(*bucket), *count)))
+    }
+
+    /// A place for every bucket.
+    fn widened(&self) -> Box<[u64; BUCKETS]> {
+        let mut all = Box::new([0; BUCKETS]);
+        for (bucket, count) in self.filled() {
+            if let Some(place) = all.get_mut(bucket) {
+                *place = count;
+            }
+        }
+        all
+    }
+
+    /// The place of a bucket; none beyond the last.
+    #[inline]
+    fn place(&mut self, bucket: usize) -> Option<&mut u64> {
+        if let Self::Filled(_) = self {
+            *self = Self::All(self.widened());
+        }
+        match self {
+            Self::All(all) => all.get_mut(bucket),
+            Self::Filled(_) => None,
+        }
+    }
+}
+
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        (self.sum_ns, self.min_ns, self.max_ns) == (other.sum_ns, other.min_ns, other.max_ns)
+            && self.counts.filled().eq(other.counts.filled())
+    }
+}
+
+impl Eq for Histogram {}
 
 /// A histogram as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -66,6 +124,12 @@ pub enum Unfit {
     /// More than can be counted.
     #[error("the counts add up to more than 2^64")]
     TooMany,
+    /// A sum that the bins cannot have.
+    #[error("the bins contradict a sum of {sum_ns} ns")]
+    Sum {
+        /// The sum that was told.
+        sum_ns: u64,
+    },
     /// Limits that the bins contradict.
     #[error("the bins contradict a minimum of {min_ns} ns and a maximum of {max_ns} ns")]
     Limits {
@@ -78,7 +142,7 @@ pub enum Unfit {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { counts: Box::new([0; BUCKETS]), sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+        Self { counts: Counts::empty(), sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 }
 
@@ -97,7 +161,7 @@ impl Histogram {
     /// Counts one latency, in ns.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        if let Some(count) = self.counts.get_mut(bucket(ns)) {
+        if let Some(count) = self.counts.place(bucket(ns)) {
             *count += 1;
         }
         self.sum_ns = self.sum_ns.saturating_add(ns);
@@ -107,8 +171,10 @@ impl Histogram {
 
     /// Adds all that another one counted.
     pub fn merge(&mut self, other: &Self) {
-        for (count, more) in self.counts.iter_mut().zip(other.counts.iter()) {
-            *count = count.saturating_add(*more);
+        for (bucket, more) in other.counts.filled() {
+            if let Some(count) = self.counts.place(bucket) {
+                *count = count.saturating_add(more);
+            }
         }
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -124,32 +190,39 @@ impl Histogram {
         bins: impl IntoIterator<Item = (u64, u64)>,
         limits: Option<(u64, u64)>,
     ) -> Result<Self, Unfit> {
-        let mut histogram = Self::new();
+        let mut filled: Vec<(u16, u64)> = Vec::new();
         for (ns, count) in bins {
-            histogram.add(ns, count)?;
+            let bucket = bucket(ns);
+            let number = u16::try_from(bucket).ok().filter(|_| middle(bucket) == ns);
+            let number = number.ok_or(Unfit::NotAMiddle { ns })?;
+            if count > 0 {
+                filled.push((number, count));
+            }
         }
-        let total = histogram.counts.iter().try_fold(0_u64, |sum, count| sum.checked_add(*count));
-        total.ok_or(Unfit::TooMany)?;
+        filled.sort_unstable_by_key(|(bucket, _)| *bucket);
+        let mut histogram = Self { counts: Counts::Filled(Vec::new()), ..Self::new() };
+        histogram.keep(filled)?;
         if let Some((min_ns, max_ns)) = limits {
             histogram.limit(min_ns, max_ns)?;
         }
         Ok(histogram)
     }
 
-    fn add(&mut self, ns: u64, count: u64) -> Result<(), Unfit> {
-        let bucket = bucket(ns);
-        if middle(bucket) != ns {
-            return Err(Unfit::NotAMiddle { ns });
+    /// Takes buckets in order; the same one can be there several times.
+    fn keep(&mut self, filled: Vec<(u16, u64)>) -> Result<(), Unfit> {
+        let mut kept: Vec<(u16, u64)> = Vec::new();
+        let mut total = 0_u64;
+        for (number, count) in filled {
+            total = total.checked_add(count).ok_or(Unfit::TooMany)?;
+            let ns = middle(number.into());
+            self.sum_ns = self.sum_ns.saturating_add(ns.saturating_mul(count));
+            (self.min_ns, self.max_ns) = (self.min_ns.min(ns), self.max_ns.max(ns));
+            match kept.last_mut() {
+                Some((last, sum)) if *last == number => *sum += count,
+                _ => kept.push((number, count)),
+            }
         }
-        if count == 0 {
-            return Ok(());
-        }
-        if let Some(slot) = self.counts.get_mut(bucket) {
-            *slot = slot.checked_add(count).ok_or(Unfit::TooMany)?;
-        }
-        self.sum_ns = self.sum_ns.saturating_add(ns.saturating_mul(count));
-        self.min_ns = self.min_ns.min(ns);
-        self.max_ns = self.max_ns.max(ns);
+        self.counts = Counts::Filled(kept);
         Ok(())
     }
 
@@ -167,18 +240,50 @@ impl Histogram {
         }
         if !self.is_empty() {
             (self.min_ns, self.max_ns) = (min_ns, max_ns);
+            // Middles can lie beyond what is known of the outermost ones.
+            let count = self.count();
+            let (least, most) = (min_ns.saturating_mul(count), max_ns.saturating_mul(count));
+            self.sum_ns = self.sum_ns.clamp(least, most);
         }
         Ok(())
     }
 
+    /// Takes a sum that was told, where the buckets can have it.
+    fn take_sum(&mut self, sum_ns: u64) -> Result<(), Unfit> {
+        let bounds = |(bucket, count): (usize, u64)| {
+            let (least, most) = edges(bucket);
+            // fio's last bucket holds all that is longer.
+            let most = if middle(bucket) == FIO_LAST_MIDDLE { self.max_ns.max(most) } else { most };
+            (u128::from(least) * u128::from(count), u128::from(most) * u128::from(count))
+        };
+        let (mut least, mut most) = (0_u128, 0_u128);
+        for one in self.counts.filled().map(bounds) {
+            (least, most) = (least + one.0, most + one.1);
+        }
+        // A sum that has reached the end of its type is some sum beyond it.
+        let is_cut = sum_ns == u64::MAX && most > u128::from(u64::MAX);
+        if !is_cut && !(least..=most).contains(&u128::from(sum_ns)) {
+            return Err(Unfit::Sum { sum_ns });
+        }
+        self.sum_ns = sum_ns;
+        Ok(())
+    }
+
+    /// The same in no more memory than it needs.
+    #[must_use]
+    pub fn compact(self) -> Self {
+        let number = |(bucket, count)| Some((u16::try_from(bucket).ok()?, count));
+        Self { counts: Counts::Filled(self.counts.filled().filter_map(number).collect()), ..self }
+    }
+
     /// How many were counted.
     pub fn count(&self) -> u64 {
-        self.counts.iter().fold(0, |sum: u64, count| sum.saturating_add(*count))
+        self.counts.filled().fold(0, |sum: u64, (_, count)| sum.saturating_add(count))
     }
 
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
-        self.counts.iter().all(|count| *count == 0)
+        self.counts.filled().next().is_none()
     }
 
     /// The shortest, in ns.
@@ -206,24 +311,19 @@ impl Histogram {
         if total == 0 || !(0.0..=100.0).contains(&percent) {
             return None;
         }
-        #[expect(clippy::cast_precision_loss, reason = "one in 2^52 is no percentile")]
-        let wanted = percent / 100.0 * total as f64;
+        let rank = rank(percent, total);
         let mut seen = 0_u64;
-        let reaches = |count: &u64| {
+        let reaches = |(_, count): &(usize, u64)| {
             seen = seen.saturating_add(*count);
-            #[expect(clippy::cast_precision_loss, reason = "one in 2^52 is no percentile")]
-            let reached = seen as f64;
-            *count > 0 && reached >= wanted
+            seen >= rank
         };
-        let bucket = self.counts.iter().position(reaches);
-        let ns = bucket.map_or(self.max_ns, middle);
+        let ns = self.counts.filled().find(reaches).map_or(self.max_ns, |one| middle(one.0));
         Some(ns.clamp(self.min_ns, self.max_ns))
     }
 
     /// The buckets that hold something: middle in ns, and how many.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        filled.map(|(bucket, count)| (middle(bucket), *count))
+        self.counts.filled().map(|(bucket, count)| (middle(bucket), count))
     }
 }
 
@@ -239,8 +339,9 @@ impl TryFrom<Bins> for Histogram {
 
     fn try_from(bins: Bins) -> Result<Self, Unfit> {
         let limits = Some((bins.min_ns, bins.max_ns));
-        let histogram = Self::from_bins(bins.bins, limits)?;
-        Ok(Self { sum_ns: bins.sum_ns, ..histogram })
+        let mut histogram = Self::from_bins(bins.bins, limits)?;
+        histogram.take_sum(bins.sum_ns)?;
+        Ok(histogram)
     }
 }
 
@@ -258,6 +359,32 @@ fn bucket(ns: u64) -> usize {
     let shift = octave - BITS;
     let within = (ns >> shift) as usize & (AN_OCTAVE - 1);
     (((shift as usize + 1) << BITS) + within).min(BUCKETS - 1)
+}
+
+/// Which of `total`, counted from 1 by rising latency, is the one that `percent` of all do not exceed.
+/// A percentage is taken as whole millionths of a percent: 99.9 of 1,000 is the 999th, where binary
+/// fractions make it the 1,000th.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "0 to 100 million; and a rank is at most the total"
+)]
+fn rank(percent: f64, total: u64) -> u64 {
+    const WHOLE: u128 = 100_000_000;
+    let millionths = (percent * 1e6).round() as u128;
+    (millionths * u128::from(total)).div_ceil(WHOLE) as u64
+}
+
+/// The least and the most that a bucket holds, in ns; the last has no end.
+fn edges(bucket: usize) -> (u64, u64) {
+    let (group, within) = (bucket >> BITS, (bucket & (AN_OCTAVE - 1)) as u64);
+    if group < 2 {
+        return (bucket as u64, bucket as u64);
+    }
+    let shift = group - 1;
+    let least = ((AN_OCTAVE as u64) << shift) + (within << shift);
+    let most = if bucket == BUCKETS - 1 { u64::MAX } else { least + (1 << shift) - 1 };
+    (least, most)
 }
 
 /// The middle of a bucket, in ns.
@@ -322,8 +449,9 @@ mod tests {
         }
         assert_eq!(histogram.percentile(0.0), Some(1004));
         assert_eq!(histogram.percentile(50.0), Some(2008));
-        assert_eq!(histogram.percentile(75.1), Some(100_000));
-        assert_eq!(histogram.percentile(100.0), Some(100_000));
+        // 97 to 98 x 1024 ns is the bucket of 100,000.
+        assert_eq!(histogram.percentile(75.1), Some(99_840));
+        assert_eq!(histogram.percentile(100.0), Some(99_840));
         assert_eq!([-1.0, 100.1, f64::NAN].map(|p| histogram.percentile(p)), [None; 3]);
     }
 
@@ -335,12 +463,77 @@ mod tests {
         assert_eq!(bins(&[(1, u64::MAX), (1, 1)]), Err(Unfit::TooMany));
         let limited = Histogram::from_bins([(129, 2)], Some((128, 500)));
         assert_eq!(limited, Err(Unfit::Limits { min_ns: 128, max_ns: 500 }));
+        // One latency of 128 ns, whose middle is 129: the sum keeps to what is known.
+        let one = Histogram::from_bins([(129, 1)], Some((128, 128))).unwrap();
+        assert_eq!(one.mean_ns(), Some(128.0));
         // A stall of 40 s: fio's last bucket with a longer maximum.
         let long = Histogram::from_bins([(FIO_LAST_MIDDLE, 1)], Some((FIO_LAST_MIDDLE, 40 << 30)));
         assert_eq!(long.unwrap().max_ns(), Some(40 << 30));
     }
 
+    #[test]
+    fn sums_that_no_latencies_have_are_refused() {
+        let parse = |text: &str| serde_json::from_str::<Histogram>(text).map(|_| ());
+        let with = |sum: &str, bins: &str| {
+            parse(&format!(r#"{{"min_ns": 128, "max_ns": 300, "sum_ns": {sum}, "bins": {bins}}}"#))
+        };
+        for sum in [128 + 300, 129 + 303] {
+            assert!(with(&sum.to_string(), "[[129, 1], [302, 1]]").is_ok(), "{sum}");
+        }
+        for sum in ["0", "427", "434", "9999999"] {
+            assert!(with(sum, "[[129, 1], [302, 1]]").is_err(), "{sum}");
+        }
+        let empty = |sum: u64| {
+            parse(&format!(r#"{{"min_ns": 0, "max_ns": 0, "sum_ns": {sum}, "bins": []}}"#)).is_ok()
+        };
+        assert!(empty(0) && !empty(5));
+    }
+
+    /// The ranks are worked out by hand: `percent` of so many, rounded up.
+    #[test]
+    fn the_rank_of_a_percentage_is_exact() {
+        for (percent, total, wanted) in [
+            (99.9, 1000, 999),
+            (99.99, 10_000, 9999),
+            (99.9, 10_000, 9990),
+            (99.9, 999, 999),
+            (50.0, 4, 2),
+            (50.0, 5, 3),
+            (0.1, 1000, 1),
+            (0.0, 10, 0),
+            (100.0, u64::MAX, u64::MAX),
+            (29.0, 100, 29),
+            (57.0, 100, 57),
+            (1.0, 1, 1),
+        ] {
+            assert_eq!(rank(percent, total), wanted, "{percent} of {total}");
+        }
+        let mut histogram = Histogram::new();
+        (0..999).for_each(|_| histogram.record(100));
+        histogram.record(1_000_000);
+        assert_eq!(histogram.percentile(99.9), Some(100));
+    }
+
+    #[test]
+    fn what_is_kept_takes_no_more_than_its_bins_and_counts_on() {
+        let mut histogram = Histogram::new();
+        [5, 1000, 1 << 40].iter().for_each(|ns| histogram.record(*ns));
+        let mut kept = histogram.clone().compact();
+        assert!(matches!(&kept.counts, Counts::Filled(filled) if filled.len() == 3));
+        assert_eq!(kept, histogram);
+        [5, 77].iter().for_each(|ns| histogram.record(*ns));
+        [5, 77].iter().for_each(|ns| kept.record(*ns));
+        assert_eq!(kept, histogram);
+    }
+
     proptest! {
+        #[test]
+        fn edges_are_where_buckets_meet(ns in 0_u64..1 << 46) {
+            let (least, most) = edges(bucket(ns));
+            prop_assert!(least <= ns && ns <= most);
+            prop_assert_eq!((bucket(least), bucket(most + 1)), (bucket(ns), bucket(ns) + 1));
+        }
+
         #[test]
         fn a_middle_is_at_most_one_in_128_away(ns in 0_u64..1 << 47) {
             let distance = middle(bucket(ns)).abs_diff(ns);
@@ -372,12 +565,16 @@ mod tests {
 
         #[test]
         fn a_percentile_is_that_of_the_sorted_list(
-            mut all in proptest::collection::vec(0_u64..1 << 40, 1..300), percent in 0.0..100.0,
+            mut all in proptest::collection::vec(0_u64..1 << 40, 1..300), millionths in 0_u32..100_000_000,
         ) {
             let mut histogram = Histogram::new();
             all.iter().for_each(|ns| histogram.record(*ns));
             all.sort_unstable();
-            let reaches = |rank: &usize| *rank as f64 >= percent / 100.0 * all.len() as f64;
+            // So many millionths of a percent, and of them rank x 100 % of the list are at least as many.
+            let percent = f64::from(millionths) / 1e6;
+            let reaches = |rank: &usize| {
+                *rank as u128 * 100_000_000 >= u128::from(millionths) * all.len() as u128
+            };
             let rank = (1..=all.len()).find(reaches).unwrap();
             let exact = all[rank - 1];
             prop_assert_eq!(bucket(histogram.percentile(percent).unwrap()), bucket(exact));

@@ -47,7 +47,7 @@ impl From<Histogram> for Latency {
             max_ns: histogram.max_ns(),
             mean_ns: histogram.mean_ns(),
             percentiles: PERCENTS.into_iter().filter_map(percentile).collect(),
-            histogram: Some(histogram),
+            histogram: Some(histogram.compact()),
         }
     }
 }

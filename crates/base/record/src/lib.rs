@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod check;
 mod direction;
 mod environment;
 mod error;

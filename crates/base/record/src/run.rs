@@ -136,7 +136,8 @@ impl Run {
     /// A record from its JSON.
     ///
     /// # Errors
-    /// No JSON of this shape, another document, a newer format, or a workload whose hash is another.
+    /// No JSON of this shape, another document, a newer format, a workload whose hash is another, or
+    /// numbers that contradict each other ([`Run::check`]).
     pub fn parse(text: &str) -> Result<Self, FormatError> {
         #[derive(Deserialize)]
         struct Named {
@@ -144,9 +145,19 @@ impl Run {
         }
         let Named { schema } = serde_json::from_str(text)?;
         check_schema(&schema)?;
-        let run: Self = serde_json::from_str(text)?;
-        run.check_hash()?;
-        Ok(run)
+        serde_json::from_str::<Self>(text)?.accept()
+    }
+
+    /// A record that came as part of another document, where it is one and holds together.
+    ///
+    /// # Errors
+    /// Another document, a newer format, a workload whose hash is another, or numbers that contradict
+    /// each other.
+    pub fn accept(self) -> Result<Self, FormatError> {
+        check_schema(&self.schema)?;
+        self.check_hash()?;
+        self.check()?;
+        Ok(self)
     }
 
     fn check_hash(&self) -> Result<(), FormatError> {
@@ -270,6 +281,8 @@ mod tests {
             let error = Run::parse(&text).err().map(|error| error.to_string());
             assert_eq!(error.unwrap_or_default(), complaint);
         }
+        let wrong = text.replace("\"iops\":4.0", "\"iops\":5.0");
+        assert!(matches!(Run::parse(&wrong), Err(FormatError::Contradiction(_))));
         let tampered = text.replace("\"depth\":32", "\"depth\":64");
         assert!(matches!(Run::parse(&tampered), Err(FormatError::Hash { .. })));
         assert!(matches!(Run::parse("{}"), Err(FormatError::Shape(_))));

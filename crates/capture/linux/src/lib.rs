@@ -43,7 +43,7 @@ mod troubles;
 use machine::Machine;
 use root::Root;
 
-pub use claims::{Claim, Claimed, HEAD, TAIL, claims, signatures};
+pub use claims::{Claim, Claimed, HEAD, Kin, TAIL, Unseen, claims, signatures};
 pub use environment::{Glance, environment, glance};
 pub use host::services;
 pub use irq::{Vector, vectors};

@@ -36,6 +36,9 @@ pub enum Question {
     NvmeIdentify(String),
     /// NVMe SMART log page of `/dev/NAME` as hexadecimal text of 512 bytes.
     NvmeSmart(String),
+    /// Number of the block device that a path leads to, through links of any kind, those below
+    /// `/proc/PID/fd` included: `259:0`. Not supported for whatever is no block device.
+    BlockDevice(String),
     /// NVMe get-feature 0x0c (APST) of `/dev/NAME`: a number whose bit 0 is "enabled".
     NvmeApst(String),
 }

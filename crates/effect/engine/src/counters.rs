@@ -23,10 +23,29 @@ pub(crate) fn parse(text: &str) -> Option<Stat> {
     Some([counted(0)?, counted(4)?, counted(11).unwrap_or_default()])
 }
 
-/// The counters of a device by its number, `259:0`.
+/// The counters of a device by its number, `259:0`; none where the kernel was told not to count
+/// (`queue/iostats` is 0, of a partition's disk): they stand still whatever the device does.
 pub(crate) fn read(root: &dyn Root, number: &str) -> Option<Stat> {
-    let text = root::text(root, &format!("/sys/dev/block/{number}/stat")).ok()?;
-    parse(&text)
+    let text = |file: &str| root::text(root, &format!("/sys/dev/block/{number}/{file}"));
+    let counts = text("queue/iostats").or_else(|_| {
+        let path = root.resolve(&format!("/sys/dev/block/{number}"))?;
+        let (disk, _) = path.rsplit_once('/').unwrap_or_default();
+        root::text(root, &format!("{disk}/queue/iostats"))
+    });
+    if counts.as_deref() == Ok("0") {
+        return None;
+    }
+    parse(&text("stat").ok()?)
+}
+
+/// Whether a device may leave out what an engine does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counts {
+    /// It counts all operations.
+    All,
+    /// Commands that pass the block layer by are counted since Linux 6.15 at the earliest, and only
+    /// where `queue/iostats_passthrough` is 1.
+    PerhapsNot,
 }
 
 /// What a device did between two readings, beside what the engine did.
@@ -35,13 +54,14 @@ pub(crate) fn compare(
     before: Option<Stat>,
     after: Option<Stat>,
     own: &Stat,
+    counts: Counts,
 ) -> DeviceCounters {
     let [own_read, own_written, own_trimmed] = *own;
     let difference = before.zip(after).map(|(before, after)| difference(&before, &after));
     let [read, written, trimmed] = difference.unwrap_or_default();
     let agreement = match difference {
-        // A device that counts nothing at all may be one that does not count (queue/iostats is 0).
         None => Agreement::Unknown,
+        Some(_) if counts == Counts::PerhapsNot && before == after => Agreement::Unknown,
         Some(stat) => agreement(&stat, own),
     };
     DeviceCounters { device, read, written, trimmed, own_read, own_written, own_trimmed, agreement }
@@ -105,8 +125,27 @@ mod tests {
             (None, Agreement::Unknown),
         ];
         for (after, wanted) in cases {
-            let compared = compare("sda".into(), Some(stat(0)), after, &stat(100 << 20));
+            let compared =
+                compare("sda".into(), Some(stat(0)), after, &stat(100 << 20), Counts::All);
             assert_eq!(compared.agreement, wanted, "{after:?}");
+        }
+        let still = Some(stat(7));
+        let compared = |counts| compare("nvme0n1".into(), still, still, &stat(1 << 20), counts);
+        assert_eq!(compared(Counts::PerhapsNot).agreement, Agreement::Unknown);
+        assert_eq!(compared(Counts::All).agreement, Agreement::Fewer);
+    }
+
+    #[test]
+    fn a_device_that_does_not_count_has_no_counters() {
+        let mut root = root::MemoryRoot::new();
+        root.file("/sys/devices/a/sda/stat", OLD)
+            .file("/sys/devices/a/sda/sda1/stat", OLD)
+            .symlink("/sys/dev/block/8:0", "../../devices/a/sda")
+            .symlink("/sys/dev/block/8:1", "../../devices/a/sda/sda1");
+        for (iostats, is_counted) in [("1\n", true), ("0\n", false)] {
+            root.file("/sys/devices/a/sda/queue/iostats", iostats);
+            assert_eq!(read(&root, "8:0").is_some(), is_counted, "{iostats}");
+            assert_eq!(read(&root, "8:1").is_some(), is_counted, "{iostats}");
         }
     }
 }

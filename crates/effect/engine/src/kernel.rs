@@ -126,7 +126,9 @@ pub(crate) fn extents(file: BorrowedFd<'_>, start: u64, bytes: u64) -> io::Resul
     /// `_IOWR('f', 11, struct fiemap)`, whose size is without extents (include/uapi/linux/fs.h).
     const FS_IOC_FIEMAP: c_ulong = 0xc020_660b;
     let count = u32::try_from(EXTENTS).unwrap_or(0);
-    let mut map = Fiemap { start, length: bytes, count, ..Fiemap::default() };
+    /// `FIEMAP_FLAG_SYNC`: what is to be written soon has no place yet, and counts as none else.
+    const SYNC: u32 = 1;
+    let mut map = Fiemap { start, length: bytes, count, flags: SYNC, ..Fiemap::default() };
     // SAFETY: the kernel reads the head from the pointer and writes the head and at most `count`
     // extents of 56 bytes behind it, for which there is room by the assertion above.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut map) };

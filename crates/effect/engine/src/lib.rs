@@ -19,11 +19,14 @@
 
 #[expect(unsafe_code, reason = "io_setup, io_submit, io_getevents and io_destroy")]
 mod aio;
+mod before;
 mod clock;
 mod content;
 mod counters;
 mod draw;
 mod error;
+mod flags;
+mod gate;
 mod guard;
 #[expect(unsafe_code, reason = "mbind, FIEMAP, BLKDISCARD and timers, which no safe crate offers")]
 mod kernel;

@@ -35,20 +35,21 @@ pub(crate) struct Lie {
     hole: u64,
 }
 
+/// Whether a file lies in a file system in memory.
+pub(crate) fn is_memory(file: &File) -> bool {
+    fstatfs(file)
+        .is_ok_and(|system| u64::try_from(system.f_type).is_ok_and(|kind| MEMORY.contains(&kind)))
+}
+
 /// Doubts about reading a stretch of a file.
 pub(crate) fn file(file: &File, path: &str, stretch: Stretch) -> Vec<Doubt> {
     let doubt = |kind, text: String| Doubt { kind, target: Some(path.to_owned()), text };
-    let is_memory = fstatfs(file)
-        .is_ok_and(|system| u64::try_from(system.f_type).is_ok_and(|kind| MEMORY.contains(&kind)));
-    if is_memory {
-        let text = "it lies in a file system in memory: this measures no device";
-        return vec![doubt(DoubtKind::Memory, text.to_owned())];
-    }
     let Ok(lie) = extents(file, stretch).or_else(|_| holes(file, stretch)) else {
         return Vec::new();
     };
-    let all = (lie.written + lie.unwritten + lie.hole).max(1);
-    let share = |bytes: u64| bytes * 100 / all;
+    let all = u128::from(lie.written) + u128::from(lie.unwritten) + u128::from(lie.hole);
+    // Sparse files can be longer than a hundredth of 2^64.
+    let share = |bytes: u64| u128::from(bytes) * 100 / all.max(1);
     let mut doubts = Vec::new();
     if share(lie.hole) > 0 {
         let percent = share(lie.hole);

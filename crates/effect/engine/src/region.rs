@@ -44,11 +44,9 @@ impl Region {
     /// No memory; a node that there is none of, or that this process may not use.
     pub(crate) fn new(slots: usize, bytes: usize, node: Option<u16>) -> io::Result<Self> {
         let too_much = || io::Error::from_raw_os_error(libc::ENOMEM);
-        // Drives ask for buffers at multiples of 512 bytes at most (queue/dma_alignment).
-        let stride = bytes.max(1).checked_next_multiple_of(512).ok_or_else(too_much)?;
-        let wanted = stride.checked_mul(slots).ok_or_else(too_much)?;
-        let bytes = wanted.max(1).checked_next_multiple_of(HUGE).ok_or_else(too_much)?;
-        let (base, pages) = map(bytes, wanted >= HUGE)?;
+        let stride = stride(bytes).ok_or_else(too_much)?;
+        let bytes = mapped(slots, bytes).ok_or_else(too_much)?;
+        let (base, pages) = map(bytes, bytes >= HUGE)?;
         let region = Self { base, bytes, stride, lent: vec![false; slots], pages };
         if let Some(node) = node {
             kernel::bind_memory(region.base.as_ptr(), bytes, node)?;
@@ -56,9 +54,10 @@ impl Region {
         Ok(region)
     }
 
-    /// The whole, for registration.
+    /// All slots, for registration: what is registered is pinned, and counted as locked.
     pub(crate) fn whole(&self) -> libc::iovec {
-        libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: self.bytes }
+        let used = self.stride * self.lent.len();
+        libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: used.min(self.bytes) }
     }
 
     pub(crate) fn pages(&self) -> Pages {
@@ -126,6 +125,21 @@ impl Drop for Region {
     }
 }
 
+/// Drives ask for buffers at multiples of 512 bytes at most (queue/dma_alignment).
+fn stride(bytes: usize) -> Option<usize> {
+    bytes.max(1).checked_next_multiple_of(512)
+}
+
+/// How much memory a region takes, and pins where it is registered; none beyond what there can be.
+/// Small ones are no larger than they must be: what a person may lock is little (8 MiB by default),
+/// and each thread has a region of its own.
+pub(crate) fn mapped(slots: usize, bytes: usize) -> Option<usize> {
+    /// The largest page of any machine that Linux runs on here: arm64 with 64 KiB.
+    const PAGE: usize = 64 << 10;
+    let wanted = stride(bytes)?.checked_mul(slots)?.max(1);
+    wanted.checked_next_multiple_of(if wanted < HUGE { PAGE } else { HUGE })
+}
+
 /// Maps memory: of huge pages where it is large enough and there are any.
 fn map(bytes: usize, is_large: bool) -> io::Result<(NonNull<u8>, Pages)> {
     let plain = MapFlags::PRIVATE;
@@ -159,13 +173,28 @@ mod tests {
     #[test]
     fn a_lent_slot_is_not_handed_out() {
         let mut region = Region::new(4, 4096, None).unwrap();
-        assert_eq!((region.slots(), region.whole().iov_len), (4, HUGE));
+        assert_eq!((region.slots(), region.whole().iov_len), (4, 4 * 4096));
         let address = region.lend(1).unwrap();
         assert!(region.lend(1).is_none() && region.bytes(1).is_none());
         region.take_back(1);
         let bytes = region.bytes(1).unwrap();
         assert_eq!((bytes.as_mut_ptr(), bytes.len()), (address, 4096));
         assert!(region.bytes(4).is_none() && region.lend(4).is_none());
+    }
+
+    #[test]
+    fn a_region_is_no_larger_than_it_must_be() {
+        for (slots, bytes, wanted) in [
+            (1, 4096, Some(64 << 10)),
+            (17, 4096, Some(128 << 10)),
+            (511, 4096, Some(2 << 20)),
+            (512, 4096, Some(HUGE)),
+            (513, 4096, Some(2 * HUGE)),
+            (0, 0, Some(64 << 10)),
+            (2, usize::MAX / 2, None),
+        ] {
+            assert_eq!(mapped(slots, bytes), wanted, "{slots} of {bytes}");
+        }
     }
 
     #[test]

@@ -6,8 +6,8 @@
 //!                                      counters before ┘          counters after ─> read back ─> sum
 //! ```
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Barrier, Mutex, OnceLock};
 use std::time::Duration;
 
 use record::{Doubt, Engine, Failed, Histogram, Outcome, Placement, Sharing, Verify, Workload};
@@ -15,16 +15,17 @@ use root::LiveRoot;
 
 use crate::clock::Clock;
 use crate::counters::{self, Stat};
-use crate::draw::{self, Draw, Random, Stretch};
+use crate::draw::{self, Draw, Random};
+use crate::gate::Gate;
 use crate::pace::Schedule;
 use crate::region::{Pages, Region};
 use crate::seat::{self, Seat};
 use crate::sum::{Summed, sum};
-use crate::target::{self, Kind, Target};
-use crate::verify::Writings;
+use crate::target::{self, Target};
+use crate::verify::{ReadBack, Writings};
 use crate::way::{self, Tools, Way};
-use crate::worker::{Progress, Tally, Task};
-use crate::{Error, Fallback, kernel, kernel_threads, look};
+use crate::worker::{Progress, Stop, Tally, Task};
+use crate::{Error, Fallback, before, flags, kernel, kernel_threads};
 
 /// What a run is asked.
 pub struct Request<'a> {
@@ -80,19 +81,17 @@ struct Shared<'a> {
     seats: &'a [Seat],
     way: Way,
     targets: &'a [Target],
-    gate: Barrier,
-    clock: OnceLock<Clock>,
-    /// Set by a thread that something went wrong in, besides whoever asked.
-    stop: &'a AtomicBool,
+    gate: Gate,
+    stop: Stop<'a>,
     setups: Mutex<Vec<Setup>>,
 }
 
 /// How a thread was set up.
-struct Setup {
-    thread: u32,
-    flags: Vec<record::Flag>,
-    pages: Pages,
-    memory_node: Option<u16>,
+pub(crate) struct Setup {
+    pub(crate) thread: u32,
+    pub(crate) flags: Vec<record::Flag>,
+    pub(crate) pages: Pages,
+    pub(crate) memory_node: Option<u16>,
 }
 
 /// What a thread comes back with.
@@ -109,25 +108,26 @@ pub(crate) struct Ended {
 pub fn run(root: &LiveRoot, request: &Request<'_>) -> Result<Finished, Error> {
     let workload = request.workload;
     workload.check()?;
-    check_verify(workload)?;
+    before::check_verify(workload)?;
     let (way, said) = way::choose(workload.access, request.fallback)?;
     let targets = target::ready(root, workload, request.token, request.stop)?;
-    check_polling(root, workload, &targets)?;
-    check_memory(root, workload)?;
-    let mut doubts = doubts(workload, &targets, way, said);
+    before::check_polling(root, workload, &targets)?;
+    let threads = threads(workload);
+    let units = before::check_account(workload, &targets, &threads)?;
+    before::check_memory(root, workload, units)?;
+    let mut doubts = before::doubts(root, workload, &targets, way, said);
     let before = stats(root, &targets);
     let offered =
         root::text(root, "/sys/devices/system/clocksource/clocksource0/available_clocksource");
     let clock = Clock::start(&offered.unwrap_or_default());
-    let threads = threads(workload);
+    let failed = AtomicBool::new(false);
     let shared = Shared {
         workload,
         seats: request.seats,
         way,
         targets: &targets,
-        gate: Barrier::new(threads.len() + 1),
-        clock: OnceLock::new(),
-        stop: request.stop,
+        gate: Gate::default(),
+        stop: Stop { asked: request.stop, failed: &failed },
         setups: Mutex::new(Vec::new()),
     };
     let progress: Vec<Progress> = threads.iter().map(|_| Progress::default()).collect();
@@ -135,7 +135,7 @@ pub fn run(root: &LiveRoot, request: &Request<'_>) -> Result<Finished, Error> {
     let after = stats(root, &targets);
     let setups = shared.setups.into_inner().unwrap_or_default();
     let placement = placement(root, request, &threads, &setups);
-    let flags = flags(setups, clock);
+    let flags = flags::of_all(&setups, clock.name());
     let ended = ended.map_err(|(what, source)| Error::Machine { what: what.to_owned(), source })?;
     let stats: Vec<(Option<Stat>, Option<Stat>)> = before.into_iter().zip(after).collect();
     let outcome =
@@ -160,7 +160,8 @@ fn with(outcome: Outcome, doubts: Vec<Doubt>) -> Outcome {
     }
 }
 
-/// Starts all threads, lets them go together, watches, and waits for them.
+/// Starts all threads, lets them go together, watches, and waits for them. Where one cannot be
+/// started or set up, none goes.
 fn all(
     shared: &Shared<'_>,
     threads: &[Vec<u32>],
@@ -169,19 +170,21 @@ fn all(
     tell: &dyn Fn(Seen),
 ) -> (Result<Vec<Ended>, way::Stopped>, u64) {
     std::thread::scope(|scope| {
-        let numbered = (0_u32..).zip(threads).zip(progress);
-        let handles: Vec<_> = numbered
-            .map(|((number, targets), progress)| {
-                scope.spawn(move || thread(shared, number, targets, progress))
-            })
-            .collect();
-        shared.gate.wait();
+        let (mut handles, mut refused) = (Vec::with_capacity(threads.len()), None);
+        for ((number, targets), progress) in (0_u32..).zip(threads).zip(progress) {
+            let work = move || thread_of(shared, number, targets, progress);
+            match std::thread::Builder::new().spawn_scoped(scope, work) {
+                Ok(handle) => handles.push(handle),
+                Err(error) => {
+                    refused = Some(("starting a thread", error));
+                    break;
+                }
+            }
+        }
+        shared.gate.wait_for(handles.len());
         let is_ready = shared.setups.lock().is_ok_and(|setups| setups.len() == threads.len());
         let clock = clock.restarted();
-        if is_ready {
-            let _ = shared.clock.set(clock);
-        }
-        shared.gate.wait();
+        shared.gate.open(is_ready.then_some(clock));
         let helper_ns =
             if is_ready { watch(shared.workload, &handles, progress, clock, tell) } else { 0 };
         let join = |handle: std::thread::ScopedJoinHandle<'_, Result<Ended, way::Stopped>>| {
@@ -189,7 +192,7 @@ fn all(
             handle.join().unwrap_or_else(|_| Err(panicked()))
         };
         let results: Vec<_> = handles.into_iter().map(join).collect();
-        (together(results), helper_ns)
+        (refused.map_or_else(|| together(results), Err), helper_ns)
     })
 }
 
@@ -220,14 +223,16 @@ fn watch<T>(
 ) -> u64 {
     const TICK: Duration = Duration::from_millis(200);
     let (from_ns, to_ns) = window(workload);
-    let (mut first, mut last) = (None, 0);
+    let (mut first, mut last, mut has_ended) = (None, 0, false);
     while handles.iter().any(|handle| !handle.is_finished()) {
         let now = clock.now_ns();
         if first.is_none() && now >= from_ns {
             first = Some(kernel_threads::cpu_ns());
         }
-        if now < to_ns {
+        // At the end once more: a tick before it can be a fifth of a second before.
+        if !has_ended {
             last = kernel_threads::cpu_ns();
+            has_ended = now >= to_ns;
         }
         let add = |of: fn(&Progress) -> u64| progress.iter().map(of).fold(0, u64::wrapping_add);
         let mut latency = Histogram::new();
@@ -247,52 +252,46 @@ fn watch<T>(
 }
 
 /// One thread: sets itself up, waits for the others, works, reads back.
-fn thread(
+fn thread_of(
     shared: &Shared<'_>,
     number: u32,
     targets: &[u32],
     progress: &Progress,
 ) -> Result<Ended, way::Stopped> {
     let workload = shared.workload;
-    let mut is_through = false;
-    let result = set_up(shared, number, targets).and_then(|(files, region, node)| {
-        let pages = region.pages();
-        let begin = |flags| {
-            let setup = Setup { thread: number, flags, pages, memory_node: node };
-            shared.setups.lock().ok()?.push(setup);
-            is_through = true;
-            shared.gate.wait();
-            shared.gate.wait();
-            let clock = *shared.clock.get()?;
-            Some(task(shared, clock, number, targets, progress))
-        };
-        let used = || targets.iter().filter_map(|at| shared.targets.get(*at as usize));
-        let namespaces = used().filter_map(|target| target.namespace).collect();
-        let tools = Tools { access: workload.access, files: &files, namespaces, region };
-        let worked = way::go(shared.way, tools, begin)?;
-        let Some((mut tally, writings)) = worked else {
-            return Err((ANOTHER, std::io::Error::other("could not be set up")));
-        };
-        if workload.verify == Some(Verify::AfterWrites)
-            && let Some(writings) = writings
-        {
-            read_back(shared, &files, writings, &mut tally);
-        }
-        Ok(Ended { targets: targets.to_vec(), tally })
-    });
-    if !is_through {
-        // The others wait for all, and then see that not all are ready.
-        shared.gate.wait();
-        shared.gate.wait();
+    let arrival = shared.gate.arrival();
+    let Ready { files, region, node, writings } = set_up(shared, number, targets)?;
+    let pages = region.pages();
+    let begin = |flags| {
+        let setup = Setup { thread: number, flags, pages, memory_node: node };
+        shared.setups.lock().ok()?.push(setup);
+        let clock = arrival.wait()?;
+        Some(task(shared, clock, number, targets, writings, progress))
+    };
+    let used = || targets.iter().filter_map(|at| shared.targets.get(*at as usize));
+    let namespaces = used().filter_map(|target| target.namespace).collect();
+    let tools = Tools { access: workload.access, files: &files, namespaces, region };
+    let worked = way::go(shared.way, tools, begin)?;
+    let Some((mut tally, writings)) = worked else {
+        return Err((ANOTHER, std::io::Error::other("could not be set up")));
+    };
+    if workload.verify == Some(Verify::AfterWrites)
+        && let Some(writings) = writings
+    {
+        read_back(shared, &files, writings, &mut tally);
     }
-    result
+    Ok(Ended { targets: targets.to_vec(), tally })
 }
 
-fn set_up(
-    shared: &Shared<'_>,
-    number: u32,
-    targets: &[u32],
-) -> Result<(Vec<std::fs::File>, Region, Option<u16>), way::Stopped> {
+/// What a thread has before it begins.
+struct Ready {
+    files: Vec<std::fs::File>,
+    region: Region,
+    node: Option<u16>,
+    writings: Option<Writings>,
+}
+
+fn set_up(shared: &Shared<'_>, number: u32, targets: &[u32]) -> Result<Ready, way::Stopped> {
     let workload = shared.workload;
     let place = usize::try_from(number).unwrap_or(usize::MAX);
     let seat = shared.seats.get(place).cloned().unwrap_or_default();
@@ -314,23 +313,13 @@ fn set_up(
     let node = seat.memory_node.map(|node| u16::try_from(node.0).unwrap_or(u16::MAX));
     let mut region = Region::new(depth, largest, node).map_err(memory)?;
     let node = region.prepare(&mut Random::of(workload.seed, u64::from(number) << 32));
-    Ok((files, region, node))
-}
-
-/// The stretches of a thread, one a target.
-fn stretches(shared: &Shared<'_>, number: u32, targets: &[u32]) -> Vec<Stretch> {
-    let workload = shared.workload;
-    let used = targets.iter().filter_map(|at| shared.targets.get(*at as usize));
-    used.map(|target| {
-        let whole = target.stretch(workload);
-        match workload.division {
-            record::Division::Whole => whole,
-            record::Division::Pieces => {
-                whole.piece(number % workload.threads, workload.threads, draw::largest(workload))
-            }
-        }
-    })
-    .collect()
+    let account = |mode| {
+        let stretches = before::stretches(workload, shared.targets, number, targets);
+        Writings::new(workload.seed, mode, &stretches, draw::step(workload))
+            .map_err(|error| ("keeping account of what is written", error))
+    };
+    let writings = workload.verify.map(account).transpose()?;
+    Ok(Ready { files, region, node, writings })
 }
 
 fn task<'a>(
@@ -338,15 +327,13 @@ fn task<'a>(
     clock: Clock,
     number: u32,
     targets: &[u32],
+    writings: Option<Writings>,
     progress: &'a Progress,
 ) -> Task<'a> {
     let workload = shared.workload;
-    let stretches = stretches(shared, number, targets);
+    let stretches = before::stretches(workload, shared.targets, number, targets);
     let threads = workload.thread_count();
     let (from_ns, to_ns) = window(workload);
-    let writings = workload
-        .verify
-        .and_then(|mode| Writings::new(workload.seed, mode, &stretches, draw::step(workload)));
     let want = match workload.access.wait {
         record::Wait::One => 1,
         record::Wait::Batch { completions } => completions.min(workload.depth) as usize,
@@ -397,12 +384,10 @@ fn read_back(
     mut writings: Writings,
     tally: &mut Tally,
 ) {
-    if shared.stop.load(Ordering::Relaxed) {
-        return;
-    }
     let (mut wrong, all) = (Vec::new(), &mut tally.all);
     let read = writings.read_back(
         files,
+        shared.stop,
         |file, one| wrong.push((file, one)),
         |file, bytes| {
             let reads = all.get_mut(usize::from(file)).and_then(|kinds| kinds.first_mut());
@@ -415,8 +400,11 @@ fn read_back(
     for (file, (kind, offset)) in wrong {
         tally.fail(file, kind, offset);
     }
-    if let Err(error) = read {
-        tally.broken = Some(format!("reading back what was written: {error}"));
+    match read {
+        Ok(ReadBack::All) => {}
+        // What was not read is not verified.
+        Ok(ReadBack::Stopped) => tally.is_cancelled = true,
+        Err(error) => tally.broken = Some(format!("reading back what was written: {error}")),
     }
 }
 
@@ -428,97 +416,6 @@ fn threads(workload: &Workload) -> Vec<Vec<u32>> {
             (0..targets).flat_map(|at| (0..workload.threads).map(move |_| vec![at])).collect()
         }
         Sharing::EveryThreadAll => (0..workload.threads).map(|_| (0..targets).collect()).collect(),
-    }
-}
-
-/// Doubts that the targets and the way give before anything is measured.
-fn doubts(workload: &Workload, targets: &[Target], way: Way, said: Option<String>) -> Vec<Doubt> {
-    let mut doubts = Vec::new();
-    if let Some(said) = said {
-        let text = format!("{said}: {} was used instead", way.name());
-        doubts.push(Doubt { kind: record::DoubtKind::Fallback, target: None, text });
-    }
-    let is_read = workload.mix.read_percent > 0;
-    for target in targets.iter().filter(|_| is_read) {
-        let stretch = target.stretch(workload);
-        let opened = target.open(record::Access::default(), false);
-        match (target.kind, opened) {
-            (Kind::File, Ok(file)) => doubts.extend(look::file(&file, &target.name(), stretch)),
-            (Kind::Block, Ok(file)) => {
-                let looked = look::device(&file, &target.name(), stretch, workload.seed);
-                doubts.extend(looked);
-            }
-            _ => {}
-        }
-        if workload.access.cache == record::Cache::Buffered {
-            let text =
-                "reads can come from the page cache: this measures memory as much as a device";
-            let (kind, target) = (record::DoubtKind::PageCache, Some(target.name()));
-            doubts.push(Doubt { kind, target, text: text.to_owned() });
-        }
-    }
-    doubts
-}
-
-/// Verifying needs to know who wrote what.
-fn check_verify(workload: &Workload) -> Result<(), Error> {
-    let unsupported =
-        |why: &str| Err(Error::Unsupported { what: "verifying".to_owned(), why: why.to_owned() });
-    let unit = draw::step(workload);
-    let sizes = |blocks: &record::Blocks| match blocks {
-        record::Blocks::Shares { shares } => shares.iter().all(|share| share.bytes % unit == 0),
-        blocks => blocks.min_bytes() % unit == 0 && blocks.max_bytes() % unit == 0,
-    };
-    let is_shared = workload.threads > 1 && workload.division == record::Division::Whole;
-    match workload.verify {
-        None => Ok(()),
-        Some(Verify::AfterWrites) if is_shared => {
-            unsupported("threads that share places cannot tell whose writing was the last")
-        }
-        Some(_) if !sizes(&workload.blocks) || !workload.write_blocks.iter().all(sizes) => {
-            unsupported("every block size must be a multiple of the smallest")
-        }
-        Some(_) if workload.access.path == record::Path::Passthrough => {
-            unsupported("it reads back through the block device")
-        }
-        Some(_) => Ok(()),
-    }
-}
-
-/// A device that nobody polls makes a polled ring spin for ever, or for an interrupt.
-fn check_polling(root: &LiveRoot, workload: &Workload, targets: &[Target]) -> Result<(), Error> {
-    if workload.access.polling == record::Polling::Interrupt {
-        return Ok(());
-    }
-    for target in targets {
-        let number = target.number.as_deref().unwrap_or_default();
-        let path = |above: &str| format!("/sys/dev/block/{number}/{above}queue/io_poll");
-        let polls = root::text(root, &path("")).or_else(|_| root::text(root, &path("../")));
-        if polls.as_deref() != Ok("1") {
-            return Err(Error::Unsupported {
-                what: format!("polling {}", target.name()),
-                why: "its io_poll is not 1: it has no queues for it (nvme.poll_queues), and the \
-                      kernel would spin until an interrupt comes"
-                    .to_owned(),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// Buffers of all threads must fit into half of the memory that is available.
-fn check_memory(root: &LiveRoot, workload: &Workload) -> Result<(), Error> {
-    let slots = u64::from(workload.thread_count()).saturating_mul(workload.depth.into());
-    let wanted = slots.saturating_mul(draw::largest(workload).next_multiple_of(512));
-    let text = root::text(root, "/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    match kib.map(|kib| kib.saturating_mul(1024)) {
-        Some(available) if wanted > available / 2 => Err(Error::Unsupported {
-            what: format!("buffers of {wanted} bytes for threads, depth and block size"),
-            why: format!("{available} bytes of memory are available, and half of them may be used"),
-        }),
-        _ => Ok(()),
     }
 }
 
@@ -541,21 +438,6 @@ fn placement(
     };
     let threads = (0..).zip(threads).map(placed).collect();
     Placement { asked: request.placed_as.clone(), threads }
-}
-
-/// The flags of the first thread: all are made alike; and what memory and clock they had.
-fn flags(mut setups: Vec<Setup>, clock: Clock) -> Vec<record::Flag> {
-    setups.sort_by_key(|setup| setup.thread);
-    let Some(first) = setups.into_iter().next() else { return Vec::new() };
-    let mut flags = first.flags;
-    let used = |name: &str| record::Flag { name: name.to_owned(), state: record::FlagState::Used };
-    flags.push(used(match first.pages {
-        Pages::Huge => "MAP_HUGETLB",
-        Pages::Advised => "MADV_HUGEPAGE",
-        Pages::Small => "pages of 4 KiB",
-    }));
-    flags.push(used(clock.name()));
-    flags
 }
 
 /// A failed outcome.

@@ -9,9 +9,9 @@ use record::{
     FailureKind, Flag, Kind, Latency, Measured, Outcome, Pace, Second, Steady, Workload,
 };
 
-use crate::counters::{Stat, compare};
+use crate::counters::{Counts, Stat, compare};
 use crate::session::{Ended, failed};
-use crate::target::Target;
+use crate::target::{Kind as TargetKind, Target};
 use crate::worker::{KINDS, place};
 
 /// Percent of operations submitted late, or never, above which a run was not paced.
@@ -56,6 +56,7 @@ pub(crate) fn sum(summed: Summed<'_>, doubts: &mut Vec<Doubt>) -> Outcome {
     let devices = devices(&summed);
     let steady = course(workload, &directions, from_ns, to_ns);
     speak_against(workload, &directions, mean_depth, missed(ended), doubts);
+    uneven_speaks(ended, doubts);
     counters_speak(&devices, doubts);
     unsteady_speaks(&steady, doubts);
     Outcome::Measured(Box::new(Measured {
@@ -182,7 +183,10 @@ fn devices(summed: &Summed<'_>) -> Vec<DeviceCounters> {
     }
     let counters = |(device, (own, at)): (String, (Stat, usize))| {
         let (before, after) = summed.stats.get(at).copied().unwrap_or_default();
-        compare(device, before, after, &own)
+        let is_passing = |target: &Target| target.kind == TargetKind::Commands;
+        let passes = summed.targets.get(at).is_some_and(is_passing);
+        let counts = if passes { Counts::PerhapsNot } else { Counts::All };
+        compare(device, before, after, &own, counts)
     };
     own.into_iter().map(counters).collect()
 }
@@ -210,41 +214,74 @@ fn speak_against(
     missed: u64,
     doubts: &mut Vec<Doubt>,
 ) {
-    let mut doubt = |kind, text| doubts.push(Doubt { kind, target: None, text });
     let operations: u64 = directions.iter().map(|one| one.operations).sum();
     let seconds = directions.first().map_or(0.0, |one| one.seconds);
     if is_open(workload) {
+        held_up(directions, missed, doubts);
         let late: u64 = directions.iter().filter_map(|one| one.late).sum::<u64>() + missed;
         let share = real(late) * 100.0 / real(operations + missed).max(1.0);
         if share > LATE_PERCENT {
             let text = format!(
                 "{share:.1} % of the operations were submitted late or never: the rate asked was not kept"
             );
-            doubt(DoubtKind::Late, text);
+            doubts.push(Doubt { kind: DoubtKind::Late, target: None, text });
         }
     } else {
         let asked = f64::from(workload.thread_count()) * f64::from(workload.depth);
         if mean_depth < 0.9 * asked {
             let text = format!("on average {mean_depth:.1} operations were in flight, of {asked}");
-            doubt(DoubtKind::Depth, text);
+            doubts.push(Doubt { kind: DoubtKind::Depth, target: None, text });
         }
     }
     if seconds < 1.0 || operations < 100 {
         let text = format!("{operations} operations in {seconds:.3} s are few to go by");
-        doubt(DoubtKind::Short, text);
+        doubts.push(Doubt { kind: DoubtKind::Short, target: None, text });
+    }
+}
+
+/// Threads that had done their share of an amount long before the last one: the rate is over the
+/// longest, and less than what the targets do together.
+fn uneven_speaks(ended: &[Ended], doubts: &mut Vec<Doubt>) {
+    let times = || ended.iter().map(|one| one.tally.to_ns.saturating_sub(one.tally.from_ns));
+    let (Some(least), Some(most)) = (times().min(), times().max()) else { return };
+    if most > 0 && real(least) < 0.9 * real(most) {
+        let text = format!(
+            "its threads ran for {:.3} to {:.3} s, each for a share of the amount; the rate is over \
+             the longest",
+            seconds(least),
+            seconds(most)
+        );
+        doubts.push(Doubt { kind: DoubtKind::Uneven, target: None, text });
+    }
+}
+
+/// An open loop whose operations ended after it: the rate that was reached is not the one asked.
+fn held_up(directions: &[Direction], missed: u64, doubts: &mut Vec<Doubt>) {
+    let ended: u64 = directions.iter().map(|one| one.operations).sum();
+    let begun = directions.iter().filter_map(|one| one.latency.as_ref()?.count).sum::<u64>();
+    let meant = begun + missed;
+    if real(ended) < 0.99 * real(meant) {
+        let text = format!(
+            "{meant} operations were meant to start within the time that counts, and {ended} ended \
+             within it: the rate asked was not reached"
+        );
+        doubts.push(Doubt { kind: DoubtKind::Late, target: None, text });
     }
 }
 
 fn counters_speak(devices: &[DeviceCounters], doubts: &mut Vec<Doubt>) {
-    for one in devices.iter().filter(|one| one.agreement == Agreement::Fewer) {
+    for one in devices {
         let own = one.own_read.bytes + one.own_written.bytes;
         let its = one.read.bytes + one.written.bytes;
-        let text = format!(
-            "the engine moved {own} bytes and the kernel counted {its} at the device: something before \
-             it answered"
-        );
+        let counted =
+            format!("the engine moved {own} bytes and the kernel counted {its} at the device");
+        let (kind, follows) = match one.agreement {
+            Agreement::Fewer => (DoubtKind::Counters, "something before it answered"),
+            Agreement::More => (DoubtKind::Beside, "somebody else used it at the same time"),
+            Agreement::Same | Agreement::Unknown => continue,
+        };
         let target = Some(one.device.clone());
-        doubts.push(Doubt { kind: DoubtKind::Counters, target, text });
+        doubts.push(Doubt { kind, target, text: format!("{counted}: {follows}") });
     }
 }
 

@@ -110,6 +110,11 @@ fn find(
     if kind.is_block_device() {
         return block(path, metadata.rdev(), held);
     }
+    if kind.is_file() && held.is_some() {
+        // A device was held under this name: what is there now is somebody's file.
+        let what = "it became a plain file".to_owned();
+        return Err(Error::Target { path: path.to_owned(), what });
+    }
     if kind.is_file() {
         return Ok(Target {
             path: path.to_owned(),
@@ -308,7 +313,18 @@ impl Target {
         Ok(file)
     }
 
-    /// The last part of its path.
+    /// Opens what can be looked at of it: the block device of a device for commands.
+    pub(crate) fn open_to_look(&self, root: &LiveRoot) -> Result<File, Error> {
+        let commands = (self.kind == Kind::Commands).then(|| block_of(root, &self.path)).flatten();
+        let path = commands.unwrap_or_else(|| self.path.clone());
+        let options = |flags| OpenOptions::new().read(true).custom_flags(flags).open(&path);
+        // A file system that has no direct access can still tell what it is.
+        let direct = options(libc::O_DIRECT | libc::O_CLOEXEC);
+        let opened = direct.or_else(|_| options(libc::O_CLOEXEC));
+        opened.map_err(|source| Error::Open { path, source })
+    }
+
+    /// What it is called in a result: its path.
     pub(crate) fn name(&self) -> String {
         self.path.to_string_lossy().into_owned()
     }

@@ -13,9 +13,18 @@ use record::{FailureKind, Kind, Verify};
 use crate::content;
 use crate::draw::{Operation, Stretch};
 use crate::region::Region;
+use crate::worker::Stop;
 
-/// Units that are kept account of at most: 1 GiB of numbers.
-const MOST_UNITS: u64 = 1 << 28;
+/// Units that a thread keeps account of at most: 1 GiB of numbers.
+pub(crate) const MOST_UNITS: u64 = 1 << 28;
+
+/// Memory for one of them.
+pub(crate) const UNIT_BYTES: u64 = size_of::<u32>() as u64;
+
+/// How many units stretches have, cut off at 2^64.
+pub(crate) fn units(stretches: &[Stretch], unit: u64) -> u64 {
+    stretches.iter().map(|stretch| stretch.bytes / unit.max(1)).fold(0, u64::saturating_add)
+}
 
 /// The writings of one thread.
 #[derive(Debug)]
@@ -35,27 +44,48 @@ struct Written {
     units: Vec<u32>,
 }
 
+/// How far reading back came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReadBack {
+    /// To the end.
+    All,
+    /// Somebody ended it: the rest is unverified.
+    Stopped,
+}
+
 /// Something wrong: what, and where on the target.
 pub(crate) type Wrong = (FailureKind, u64);
 
 impl Writings {
-    /// None where there are more units than can be kept account of.
-    pub(crate) fn new(seed: u64, mode: Verify, stretches: &[Stretch], unit: u64) -> Option<Self> {
-        let units = |stretch: &Stretch| stretch.bytes / unit.max(1);
-        let total = stretches.iter().map(units).try_fold(0_u64, u64::checked_add)?;
-        if total > MOST_UNITS {
-            return None;
+    /// An empty account. Only what is read back needs a number a unit.
+    ///
+    /// # Errors
+    /// There are more units than can be kept account of, or no memory for them.
+    pub(crate) fn new(
+        seed: u64,
+        mode: Verify,
+        stretches: &[Stretch],
+        unit: u64,
+    ) -> io::Result<Self> {
+        let too_much = || io::Error::from_raw_os_error(libc::ENOMEM);
+        let is_kept = mode == Verify::AfterWrites;
+        if is_kept && units(stretches, unit) > MOST_UNITS {
+            return Err(too_much());
         }
         let written = |stretch: &Stretch| {
-            let count = if mode == Verify::AfterWrites { units(stretch) } else { 0 };
-            Some(Written { start: stretch.start, units: vec![0; usize::try_from(count).ok()?] })
+            let count = if is_kept { stretch.bytes / unit.max(1) } else { 0 };
+            let count = usize::try_from(count).map_err(|_| too_much())?;
+            let mut units = Vec::new();
+            units.try_reserve_exact(count).map_err(|_| too_much())?;
+            units.resize(count, 0);
+            Ok(Written { start: stretch.start, units })
         };
-        Some(Self {
+        Ok(Self {
             seed,
             mode,
-            unit: usize::try_from(unit).ok()?,
+            unit: usize::try_from(unit).map_err(|_| too_much())?,
             generation: 0,
-            files: stretches.iter().map(written).collect::<Option<_>>()?,
+            files: stretches.iter().map(written).collect::<io::Result<_>>()?,
             in_flight: Vec::new(),
         })
     }
@@ -130,23 +160,30 @@ impl Writings {
         wrong
     }
 
-    /// Reads all that was written and checks it. Every unit that is wrong is given to `wrong` with the
-    /// number of its target.
+    /// Reads all that was written and checks it, unless it is stopped. Every unit that is wrong is
+    /// given to `wrong` with the number of its target.
     ///
     /// # Errors
     /// A read that failed, or a target that ends before what was written to it.
     pub(crate) fn read_back(
         &mut self,
         files: &[File],
+        stop: Stop<'_>,
         mut wrong: impl FnMut(u16, Wrong),
         mut has_read: impl FnMut(u16, u64),
-    ) -> io::Result<()> {
+    ) -> io::Result<ReadBack> {
         let per_read = (1 << 20_usize) / self.unit.max(1) + 1;
         let mut region = Region::new(1, per_read * self.unit, None)?;
         for (number, file) in (0_u16..).zip(files) {
             let Some(written) = self.files.get(usize::from(number)) else { continue };
             let (start, count) = (written.start, written.units.len());
+            // Where it was buffered: not from memory, as far as the kernel lets go of it.
+            file.sync_data()?;
+            let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
             for first in (0..count).step_by(per_read) {
+                if stop.is_set() {
+                    return Ok(ReadBack::Stopped);
+                }
                 if !self.is_any_written(number, first, per_read) {
                     continue;
                 }
@@ -159,7 +196,7 @@ impl Writings {
                 self.check(number, offset, bytes).into_iter().for_each(|one| wrong(number, one));
             }
         }
-        Ok(())
+        Ok(ReadBack::All)
     }
 
     fn is_any_written(&self, file: u16, first: usize, count: usize) -> bool {
@@ -171,6 +208,8 @@ impl Writings {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
 
     fn write(offset: u64, bytes: u32) -> Operation {
@@ -211,7 +250,15 @@ mod tests {
             }
         }
         let mut found = Vec::new();
-        writings.read_back(&files, |file, wrong| found.push((file, wrong)), |_, _| {}).unwrap();
+        let (not, yes) = (AtomicBool::new(false), AtomicBool::new(true));
+        let never = Stop { asked: &not, failed: &not };
+        let wrong = |file, wrong| found.push((file, wrong));
+        assert_eq!(writings.read_back(&files, never, wrong, |_, _| {}).unwrap(), ReadBack::All);
+        for stop in [Stop { asked: &yes, failed: &not }, Stop { asked: &not, failed: &yes }] {
+            let nothing = |_, _| panic!("it was stopped before");
+            let read = writings.read_back(&files, stop, nothing, |_, _| {});
+            assert_eq!(read.unwrap(), ReadBack::Stopped);
+        }
         let mut wanted: Vec<(u16, Wrong)> =
             (0..8).map(|at| (0, (FailureKind::Lost, 4096 + at * 512))).collect();
         wanted.push((0, (FailureKind::Misdirected, 65_536 + 1024)));
@@ -224,6 +271,8 @@ mod tests {
     #[test]
     fn too_much_to_keep_account_of_is_refused() {
         let stretch = Stretch { start: 0, bytes: 1 << 50, step: 4096 };
-        assert!(Writings::new(1, Verify::AfterWrites, &[stretch], 4096).is_none());
+        assert!(Writings::new(1, Verify::AfterWrites, &[stretch], 4096).is_err());
+        // What others wrote needs no account.
+        assert!(Writings::new(1, Verify::Reads, &[stretch], 4096).is_ok());
     }
 }

@@ -19,7 +19,7 @@ const BYTES: u64 = 64 << 20;
 type Check = fn() -> Result<(), Failed>;
 
 fn main() {
-    let cases: [(&str, &[Need], Check); 9] = [
+    let cases: [(&str, &[Need], Check); 12] = [
         ("an unused device is held for the whole run", &[], held),
         ("only the one that is meant", &[], meant),
         ("mounted, and its file system", &[Need::Tool("mkfs.ext4")], mounted),
@@ -29,6 +29,9 @@ fn main() {
         ("open for writing", &[], open),
         ("through a link", &[], linked),
         ("written and verified", &[], written),
+        ("open for writing under another name", &[Need::Tool("mknod")], open_elsewhere),
+        ("a partition by more than its drive's number", &[Need::Tool("sfdisk")], partition),
+        ("more than can be verified", &[], too_much),
     ];
     let needs = |more: &[Need]| {
         let all = [Need::Root, Need::Tool("losetup")];
@@ -162,7 +165,23 @@ fn exclusive() -> Result<(), Failed> {
 
 fn open() -> Result<(), Failed> {
     let disk = Loop::new()?;
-    let script = format!("exec 3<>{}; echo; read line", disk.device.display());
+    open_at(&disk, &disk.device)
+}
+
+/// By a node that somebody made, as in a container.
+fn open_elsewhere() -> Result<(), Failed> {
+    use std::os::unix::fs::MetadataExt as _;
+    let disk = Loop::new()?;
+    let number = std::fs::metadata(&disk.device)?.rdev();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let node = folder.path().join("xvda");
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    call("mknod", &[&node.to_string_lossy(), "b", &major.to_string(), &minor.to_string()])?;
+    open_at(&disk, &node)
+}
+
+fn open_at(disk: &Loop, path: &Path) -> Result<(), Failed> {
+    let script = format!("exec 3<>{}; echo; read line", path.display());
     let mut child = Command::new("sh")
         .args(["-c", &script])
         .stdin(std::process::Stdio::piped())
@@ -174,6 +193,46 @@ fn open() -> Result<(), Failed> {
     drop(child.stdin.take());
     child.wait()?;
     refused
+}
+
+/// A partition of a loop, which has no serial number: its size is what tells it.
+fn partition() -> Result<(), Failed> {
+    let disk = Loop::new()?;
+    let device = disk.device.to_string_lossy().into_owned();
+    let script = format!("printf 'size=32768\\n,\\n' | sfdisk -q {device}");
+    call("sh", &["-c", &script])?;
+    disk.is_refused_for("it has a partition")
+}
+
+/// Every block is kept account of; where there are too many, nothing is written at all.
+fn too_much() -> Result<(), Failed> {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let file = folder.path().join("disk");
+    File::create(&file)?.set_len(1 << 40)?;
+    let disk = Loop { device: attach(&file)?, _folder: folder };
+    let text = format!(
+        r#"{{"targets": [{{"path": {:?}}}], "threads": 1, "depth": 8,
+            "mix": {{"read_percent": 0, "write_percent": 100}}, "pattern": {{"kind": "uniform"}},
+            "blocks": {{"kind": "one", "bytes": 512}}, "limits": {{"bytes": 1048576}},
+            "verify": "after-writes"}}"#,
+        disk.device
+    );
+    let workload: Workload = serde_json::from_str(&text).map_err(failed)?;
+    let request = Request {
+        workload: &workload,
+        seats: &[],
+        placed_as: None,
+        token: &|_| Some((1_u64 << 40).to_string()),
+        stop: &AtomicBool::new(false),
+        watch: &|_| {},
+        fallback: Fallback::None,
+    };
+    match run(&LiveRoot::open().map_err(failed)?, &request) {
+        Err(error) if error.to_string().contains("account is kept of") => {}
+        other => return Err(failed(format!("{other:?}"))),
+    }
+    let blocks = std::os::unix::fs::MetadataExt::blocks(&std::fs::metadata(&file)?);
+    if blocks == 0 { Ok(()) } else { Err(failed(format!("{blocks} sectors were written"))) }
 }
 
 fn linked() -> Result<(), Failed> {

@@ -39,6 +39,20 @@ pub enum DriveError {
     /// A target is not there, and the tool would make a file of it.
     #[error("{} is not there, and fio would make a file of it", .0.display())]
     Target(PathBuf),
+    /// A file has less than is to be read of it, and the tool would make another one.
+    #[error(
+        "{} has {bytes} bytes of the {wanted} that are asked, and fio would put another file in its \
+         place",
+        .path.display()
+    )]
+    Short {
+        /// It.
+        path: PathBuf,
+        /// What it has.
+        bytes: u64,
+        /// What is asked, the offset included.
+        wanted: u64,
+    },
     /// A host's name is none.
     #[error("{0:?} is no host: name it as HOST, or ip:HOST,PORT")]
     Host(String),

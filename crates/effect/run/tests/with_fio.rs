@@ -22,6 +22,7 @@ fn main() {
         trial("a_run_has_numbers", &fio, a_run_has_numbers),
         trial("options_are_probed", &fio, options_are_probed),
         trial("failures_have_reasons", &fio, failures_have_reasons),
+        trial("a_file_that_is_read_stays_as_it_is", &fio, what_is_read_stays),
         trial("one_job_of_two_that_fails_is_a_failed_run", &fio, one_of_two),
         trial("cancelled_half_way_nothing_is_left", &fio, cancelled_half_way),
         trial("past_its_time_nothing_is_left", &fio, past_its_time),
@@ -113,6 +114,39 @@ fn failures_have_reasons() -> Result<(), Failed> {
         hold(why(&run)?.contains(wanted), format!("{text:?}: {}", why(&run)?))?;
     }
     Ok(())
+}
+
+/// fio makes a file anew that is shorter than its job asks: never one that is somebody's.
+fn what_is_read_stays() -> Result<(), Failed> {
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let (path, made) = (folder.path().join("file"), folder.path().join("made"));
+    let content: Vec<u8> = (0..104_000_u32).map(|at| (at % 251) as u8).collect();
+    fs::write(&path, &content).map_err(failed)?;
+    let text = jobs(folder.path(), 1);
+    let step = job_file::parse(&text).map_err(failed)?.into_iter().next();
+    let mut workload = step.ok_or_else(|| failed("no step"))?.workload;
+    for target in &mut workload.targets {
+        target.make_bytes = None;
+    }
+    workload.length_bytes = Some(4 << 20);
+    let reads = Task { workload: Some(workload.clone()), ..task(text.clone()) };
+    let server = Server::start()?;
+    let remote = Task { hosts: vec![server.1.clone()], ..reads.clone() };
+    let run = only(carry_out(&remote)?)?;
+    hold(!why(&run)?.is_empty(), why(&run)?)?;
+    hold(fs::read(&path).map_err(failed)? == content, "the host's file was made anew")?;
+    let error = carry_out(&reads).err().map(|error| format!("{error:?}")).unwrap_or_default();
+    hold(error.contains("of the 4194304 that are asked"), error)?;
+    // What is only in the job file, and in no workload, is held back by fio itself.
+    workload.length_bytes = None;
+    let run = only(carry_out(&Task { workload: Some(workload.clone()), ..reads.clone() })?)?;
+    hold(!why(&run)?.is_empty(), why(&run)?)?;
+    // Beside one that is made there is no --readonly.
+    workload.length_bytes = Some(4 << 20);
+    let made = made.to_string_lossy().into_owned();
+    workload.targets.push(record::Target { path: made, make_bytes: Some(4 << 20) });
+    hold(carry_out(&Task { workload: Some(workload), ..reads }).is_err(), "a made one beside it")?;
+    hold(fs::read(&path).map_err(failed)? == content, "the file was made anew")
 }
 
 /// The other job does well, and counts for nothing.
@@ -323,6 +357,10 @@ fn gdsio_is_driven() -> Result<(), Failed> {
     hold(measured.directions.first().is_some_and(|read| read.operations == 8192), "operations")?;
     for (script, wanted) in [
         ("echo 'file register error: not supported'; exit 0", "gdsio says: file register error"),
+        (
+            &format!("echo '{line}'; echo 'file register error: x' >&2"),
+            "gdsio says: file register error",
+        ),
         ("echo 'no GPU' >&2; exit 7", "gdsio ended with 7: no GPU"),
         (&format!("echo '{line}'; exit 1"), "gdsio ended with 1"),
         ("exit 0", "no results of gdsio in it: it is empty"),

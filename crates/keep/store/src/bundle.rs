@@ -32,8 +32,8 @@ pub fn read_bundle(text: &str) -> Result<Vec<Run>, String> {
         schema: Option<String>,
     }
     #[derive(serde::Deserialize)]
-    struct Whole {
-        runs: Vec<Value>,
+    struct Whole<T> {
+        runs: Vec<T>,
     }
     let named: Named = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let schema = named.schema.unwrap_or_default();
@@ -47,7 +47,13 @@ pub fn read_bundle(text: &str) -> Result<Vec<Run>, String> {
         ("runs", _) => return Err(format!("{schema} is newer than what this nearside reads")),
         _ => return Err(format!("a document of the schema {schema:?}, neither runs/1 nor run/1")),
     }
-    let whole: Whole = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    // As runs at once: with all of them as values beside that, a large one takes many times the memory.
+    if let Ok(whole) = serde_json::from_str::<Whole<Run>>(text) {
+        let accept =
+            |(n, run): (usize, Run)| run.accept().map_err(|error| format!("runs[{n}]: {error}"));
+        return whole.runs.into_iter().enumerate().map(accept).collect();
+    }
+    let whole: Whole<Value> = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let run = |(n, value): (usize, &Value)| {
         Run::parse(&value.to_string()).map_err(|error| format!("runs[{n}]: {error}"))
     };

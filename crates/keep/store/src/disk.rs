@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A file system, as far as writing goes.
 pub(crate) trait Disk: Send {
-    /// Makes a folder and those above it; it may be there.
+    /// Makes a folder in one that is there; it may be there, too.
     fn make_folder(&mut self, folder: &Path) -> io::Result<()>;
 
     /// Makes a file that must not be there, with its contents.
@@ -34,7 +34,10 @@ pub(crate) struct RealDisk;
 
 impl Disk for RealDisk {
     fn make_folder(&mut self, folder: &Path) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+        match fs::DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+            made => made,
+        }
     }
 
     fn write_new(&mut self, file: &Path, bytes: &[u8]) -> io::Result<()> {

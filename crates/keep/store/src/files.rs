@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use record::Run;
 
@@ -17,6 +18,9 @@ use crate::disk::Disk;
 const MOST: u64 = 64 << 20;
 /// The longest id.
 const LONGEST: usize = 100;
+/// How old an unfinished file must be before a process that is not seen counts as gone: it may be in
+/// another container, where nothing takes so long.
+const SOON: Duration = Duration::from_secs(3600);
 /// What begins the names of files that are being written.
 const UNFINISHED: &str = ".new-";
 
@@ -48,14 +52,48 @@ pub(crate) fn id_of(name: &OsStr) -> Option<&str> {
     name.to_str()?.strip_suffix(".json").filter(|id| is_id(id))
 }
 
-/// Writes a run's file. What is there of that id is left alone.
+/// Makes a month's folder and those above it, and waits until their names are safe from a loss of
+/// power: a file is no safer than the way to it. Those that are there may have been made a moment ago
+/// by a process that was cut off before it waited.
+///
+/// # Errors
+/// One of them cannot be made or brought to disk.
+pub(crate) fn prepare(disk: &mut dyn Disk, store: &Path, month: &str) -> Result<(), Error> {
+    let folder = top(store).join(month);
+    let own = [folder.clone(), top(store), store.to_owned()];
+    let above = store.ancestors().skip(1).take_while(|above| !is_there(above));
+    let all: Vec<&Path> = own.iter().map(PathBuf::as_path).chain(above).collect();
+    for folder in all.into_iter().rev() {
+        disk.make_folder(folder).map_err(Error::io("make the folder", folder))?;
+        let above = folder.parent().filter(|above| !above.as_os_str().is_empty());
+        let above = above.unwrap_or(Path::new("."));
+        match disk.sync_folder(above) {
+            // A folder of somebody else's that may be entered and not read, or of a file system that
+            // has nothing to bring to disk.
+            Err(error) if is_no_matter(error.kind()) => {}
+            synced => synced.map_err(Error::io("write", above))?,
+        }
+    }
+    Ok(())
+}
+
+fn is_no_matter(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem};
+    matches!(kind, PermissionDenied | InvalidInput | ReadOnlyFilesystem)
+}
+
+/// Whether a folder is there; the one that a relative path begins in is.
+fn is_there(folder: &Path) -> bool {
+    folder.as_os_str().is_empty() || folder.exists()
+}
+
+/// Writes a run's file into a folder that is prepared. What is there of that id is left alone.
 ///
 /// # Errors
 /// The file cannot be written, or is there.
 pub(crate) fn write(disk: &mut dyn Disk, store: &Path, id: &str, text: &str) -> Result<(), Error> {
     let path = path(store, id);
     let folder = path.parent().unwrap_or(store);
-    disk.make_folder(folder).map_err(Error::io("make the folder", folder))?;
     let unfinished = folder.join(format!("{UNFINISHED}{id}-{}", std::process::id()));
     // Left by a process of the same number that was cut off.
     match disk.remove(&unfinished) {
@@ -83,6 +121,27 @@ fn keep(
     disk.sync(unfinished).map_err(Error::io("write", unfinished))?;
     disk.rename_new(unfinished, path).map_err(Error::io("write", path))?;
     disk.sync_folder(folder).map_err(Error::io("write", folder))
+}
+
+/// Takes away what a process left that was cut off while it wrote into a month's folder. What one
+/// that lives is writing is left alone; nobody knows of another machine's, so that it is given a day.
+pub(crate) fn sweep(store: &Path, month: &str) {
+    const A_DAY: Duration = Duration::from_secs(86_400);
+    let entries = fs::read_dir(top(store).join(month)).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED)) else {
+            continue;
+        };
+        let process = name.rsplit('-').next().and_then(|number| number.parse::<u32>().ok());
+        let age = entry.metadata().and_then(|there| there.modified()).ok();
+        let age = age.and_then(|at| at.elapsed().ok()).unwrap_or_default();
+        let lives = process.is_some_and(|number| Path::new(&format!("/proc/{number}")).exists());
+        if age > A_DAY || (!lives && age > SOON) {
+            // Another process may be faster.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// The bytes of a run's file.

@@ -53,7 +53,7 @@ const FAMILIES: [Family; 5] = [
     },
 ];
 
-fn percentiles(direction: &Direction) -> Vec<(Option<f64>, f64)> {
+fn percentiles(direction: &Direction) -> Samples {
     let latency = direction.latency.iter().flat_map(|latency| &latency.percentiles);
     // 99.9 % is 0.999, not the 0.9990000000000001 of a plain division.
     let share = |percent: f64| (percent * 1e6).round() / 1e8;

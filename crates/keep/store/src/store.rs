@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The store: files and the index together.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -22,6 +23,8 @@ pub struct Store {
     folder: PathBuf,
     index: Index,
     disk: Box<dyn Disk>,
+    /// Months whose folders are prepared.
+    prepared: BTreeSet<String>,
 }
 
 impl std::fmt::Debug for Store {
@@ -60,7 +63,7 @@ impl Store {
 
     pub(crate) fn on(folder: &Path, disk: Box<dyn Disk>) -> Result<Self, Error> {
         let index = Index::open(&index_path(folder))?;
-        let mut store = Self { folder: folder.to_owned(), index, disk };
+        let mut store = Self { folder: folder.to_owned(), index, disk, prepared: BTreeSet::new() };
         store.again_where_spoilt(Self::catch_up)?;
         Ok(store)
     }
@@ -81,29 +84,46 @@ impl Store {
     /// Keeps several runs; the index learns of them at once.
     ///
     /// # Errors
-    /// As [`Store::add`]; those before the one that failed are kept.
+    /// As [`Store::add`], of the first one that failed; all others are kept.
     pub fn add_all(&mut self, runs: &[Run]) -> Result<Vec<Added>, Error> {
-        let mut added = Vec::new();
-        let mut failure = None;
-        for run in runs {
-            match self.write(run) {
-                Ok(one) => added.push(one),
-                Err(error) => {
-                    failure = Some(error);
-                    break;
-                }
-            }
-        }
-        let kept = runs.get(..added.len()).unwrap_or_default();
-        self.again_where_spoilt(|store| store.note(kept))?;
-        failure.map_or(Ok(added), Err)
+        self.add_each(runs).into_iter().collect()
     }
 
-    fn note(&mut self, runs: &[Run]) -> Result<(), Error> {
+    /// Keeps several runs, and tells what became of each: as [`Store::add`].
+    pub fn add_each(&mut self, runs: &[Run]) -> Vec<Result<Added, Error>> {
+        let added: Vec<Result<Added, Error>> = runs.iter().map(|run| self.write(run)).collect();
+        let kept = runs.iter().zip(&added).filter(|(_, added)| added.is_ok());
+        let kept: Vec<&Run> = kept.map(|(run, _)| run).collect();
+        // They are kept whatever becomes of the index: the folder's time tells the next one who opens
+        // it that it is behind.
+        let _ = self.again_where_spoilt(|store| store.note(&kept));
+        added
+    }
+
+    /// What [`Store::add`] would do, without doing it.
+    ///
+    /// # Errors
+    /// As [`Store::add`], but for what writing runs into.
+    pub fn would_add(&self, run: &Run) -> Result<Added, Error> {
+        if !files::is_id(&run.id) {
+            return Err(Error::Id(run.id.clone()));
+        }
+        let path = files::path(&self.folder, &run.id);
+        run.check().map_err(|error| Error::unread(&path, error))?;
+        match path.exists() {
+            false => Ok(Added::New),
+            true => match files::read(&path) {
+                Ok(there) if there == *run => Ok(Added::There),
+                _ => Err(Error::Taken(run.id.clone())),
+            },
+        }
+    }
+
+    fn note(&mut self, runs: &[&Run]) -> Result<(), Error> {
         self.in_place()?;
         self.index.at_once(|rows| {
             for run in runs {
-                rows.put(&Entry::from(run))?;
+                rows.put(&Entry::from(*run))?;
                 rows.set_month(files::month(&run.id), None)?;
             }
             Ok(())
@@ -121,18 +141,18 @@ impl Store {
     }
 
     fn write(&mut self, run: &Run) -> Result<Added, Error> {
-        if !files::is_id(&run.id) {
-            return Err(Error::Id(run.id.clone()));
+        if self.would_add(run)? == Added::There {
+            return Ok(Added::There);
         }
         let path = files::path(&self.folder, &run.id);
-        if path.exists() {
-            return match files::read(&path) {
-                Ok(there) if there == *run => Ok(Added::There),
-                _ => Err(Error::Taken(run.id.clone())),
-            };
-        }
         let text = serde_json::to_string(run).map_err(|error| Error::unread(&path, error))?;
         let text = format!("{text}\n");
+        let month = files::month(&run.id);
+        if !self.prepared.contains(month) {
+            files::prepare(&mut *self.disk, &self.folder, month)?;
+            files::sweep(&self.folder, month);
+            self.prepared.insert(month.to_owned());
+        }
         files::write(&mut *self.disk, &self.folder, &run.id, &text)?;
         Ok(Added::New)
     }
@@ -267,7 +287,32 @@ impl Store {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let behind = months.iter().filter(|month| !is_known(&known, month));
-        behind.into_iter().try_for_each(|month| self.catch_up_month(month, now))
+        behind.into_iter().try_for_each(|month| self.catch_up_month(month, now))?;
+        self.read_again()
+    }
+
+    /// Files that could not be read can be readable now, without their folder having changed: another
+    /// owner, another version of this program, a disk that answers again.
+    fn read_again(&mut self) -> Result<(), Error> {
+        let mut found = Vec::new();
+        for (id, what) in self.index.unread()? {
+            match files::read(&files::path(&self.folder, &id)) {
+                Ok(run) => found.push((id, Ok(run))),
+                Err(error) => {
+                    let now = unread(error);
+                    found.extend((now != what).then_some((id, Err(now))));
+                }
+            }
+        }
+        if found.is_empty() || self.index.is_read_only() {
+            return Ok(());
+        }
+        self.index.at_once(|rows| {
+            found.iter().try_for_each(|(id, read)| match read {
+                Ok(run) => rows.put(&Entry::from(run)),
+                Err(what) => rows.put_unread(id, what),
+            })
+        })
     }
 
     fn catch_up_month(&mut self, month: &files::Month, now: Duration) -> Result<(), Error> {
@@ -285,13 +330,20 @@ impl Store {
             for id in there.iter().filter(is_new) {
                 match files::read(&files::path(folder, id)) {
                     Ok(run) => rows.put(&Entry::from(&run))?,
-                    Err(Error::Unread { what, .. }) => rows.put_unread(id, &what)?,
-                    Err(error) => rows.put_unread(id, &error.to_string())?,
+                    Err(error) => rows.put_unread(id, &unread(error))?,
                 }
             }
             known.iter().filter(is_gone).try_for_each(|id| rows.remove(id))?;
             rows.set_month(&month.name, is_settled.then_some(month.changed_ns))
         })
+    }
+}
+
+/// Why a file is no record of a run, beside its path.
+fn unread(error: Error) -> String {
+    match error {
+        Error::Unread { what, .. } => what,
+        error => error.to_string(),
     }
 }
 

@@ -88,8 +88,8 @@ fn own(run: &Run) -> [String; 10] {
     let targets: Vec<&str> =
         targets.into_iter().flatten().map(|target| target.path.as_str()).collect();
     [
-        run.id.clone(),
-        run.started.clone(),
+        safe(&run.id),
+        safe(&run.started),
         safe(&run.engine.name),
         safe(&run.engine.version),
         text(&run.note),

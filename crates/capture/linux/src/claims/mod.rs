@@ -8,6 +8,7 @@
 mod signature;
 #[cfg(test)]
 mod tests;
+mod users;
 
 use std::fmt;
 
@@ -16,6 +17,7 @@ use root::{Dir, Root};
 
 use crate::block::disk::is_partition;
 use crate::block::mount::Mounts;
+use users::Look;
 
 pub use signature::{HEAD, TAIL, signatures};
 
@@ -32,8 +34,40 @@ pub struct Claimed {
     pub model: Fact<String>,
     /// Size in bytes.
     pub bytes: Fact<u64>,
+    /// Whether other devices have the same serial number.
+    pub kin: Kin,
     /// Who uses it, or a part of it, or what it is a part of.
     pub claims: Vec<Claim>,
+    /// What could not be looked at: there, somebody may use it.
+    pub unseen: Vec<Unseen>,
+}
+
+/// What a device has its serial number together with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kin {
+    /// Nothing: the number is its own.
+    Alone,
+    /// The disk that it is the partition of this number of.
+    Partition(u32),
+    /// The other namespaces of its drive; it is the one of this number.
+    Namespace(u32),
+    /// Other devices, and nothing but its size tells it from them.
+    Others,
+}
+
+/// Something that users of a device could not be looked for in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unseen {
+    /// Which users, and where they would be: `who has it open (/proc/1/fd)`.
+    pub what: String,
+    /// Why not.
+    pub why: Why,
+}
+
+impl fmt::Display for Unseen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.why)
+    }
 }
 
 /// A use of a device.
@@ -125,20 +159,40 @@ pub fn claims(root: &dyn Root, number: &str) -> Fact<Claimed> {
     let disk = Dir::new(root, disk_path);
     let own = Dir::new(root, path.as_str());
     let names = names(&disk, if is_part { above } else { name }, is_part.then_some(name));
-    let mut claims = Vec::new();
+    let mut look = Look::new(root);
     for part in names.iter().filter(|part| !is_part && part.name != name) {
-        claims.push(Claim::Partition { name: part.name.clone() });
+        look.claims.push(Claim::Partition { name: part.name.clone() });
     }
-    used_here(root, &names, &mut claims);
-    used_elsewhere(root, &names, &mut claims);
+    used_here(&names, &mut look);
+    users::find(&names, &mut look);
+    let serial = serial(&disk);
     Ok(Claimed {
         name: name.to_owned(),
         disk: is_part.then(|| above.to_owned()),
-        serial: serial(&disk),
+        kin: kin(&own, &disk, is_part, serial.as_deref().ok()),
+        serial,
         model: disk.text("device/model"),
         bytes: own.parse::<u64>("size").map(|sectors| sectors.saturating_mul(512)),
-        claims,
+        claims: look.claims,
+        unseen: look.unseen,
     })
+}
+
+/// Whether others have the serial number, too. What cannot be looked at is held to have it.
+fn kin(own: &Dir<'_>, disk: &Dir<'_>, is_part: bool, serial: Option<&str>) -> Kin {
+    if is_part {
+        return own.parse("partition").map_or(Kin::Others, Kin::Partition);
+    }
+    let Some(serial) = serial else { return Kin::Alone };
+    let has_it = |name: &String| {
+        let other = Dir::new(disk.root(), format!("/sys/block/{name}"));
+        let is_other = other.resolve().is_ok_and(|path| path != disk.path());
+        is_other && self::serial(&other).is_ok_and(|other| other == serial)
+    };
+    match disk.root().list("/sys/block") {
+        Ok(all) if !all.iter().any(has_it) => Kin::Alone,
+        _ => own.parse("nsid").map_or(Kin::Others, Kin::Namespace),
+    }
 }
 
 /// A device or a partition of it.
@@ -150,7 +204,8 @@ struct Named {
 
 impl Named {
     fn is_at(&self, path: &str) -> bool {
-        path.strip_prefix("/dev/") == Some(self.name.as_str())
+        // A `!` of the kernel's name stands for the `/` that no name can have: `cciss!c0d0`.
+        path.strip_prefix("/dev/").is_some_and(|name| name.replace('/', "!") == self.name)
     }
 }
 
@@ -172,114 +227,25 @@ fn names(disk: &Dir<'_>, disk_name: &str, part: Option<&str>) -> Vec<Named> {
 }
 
 /// Uses that the device's own folder or the kernel's tables tell.
-fn used_here(root: &dyn Root, names: &[Named], claims: &mut Vec<Claim>) {
-    let mounts = Mounts::read(root);
-    let swaps = root::text(root, "/proc/swaps").unwrap_or_default();
+fn used_here(names: &[Named], look: &mut Look<'_>) {
+    let mounts = Mounts::read(look.root);
+    let swaps = root::text(look.root, "/proc/swaps").unwrap_or_default();
     let swaps: Vec<&str> = parse_swaps(&swaps).collect();
     for named in names {
         let device = || named.name.clone();
         let at = mounts.of(named.number.as_deref(), &[&named.name]);
-        claims.extend(at.into_iter().map(|at| Claim::Mounted { device: device(), at }));
+        look.claims.extend(at.into_iter().map(|at| Claim::Mounted { device: device(), at }));
         if swaps.iter().any(|swap| named.is_at(swap)) {
-            claims.push(Claim::Swap { device: device() });
+            look.claims.push(Claim::Swap { device: device() });
         }
-        let holders = root.list(&format!("{}/holders", named.path)).unwrap_or_default();
-        claims.extend(holders.into_iter().map(|by| Claim::Held { device: device(), by }));
-    }
-}
-
-/// Uses that only their users tell.
-fn used_elsewhere(root: &dyn Root, names: &[Named], claims: &mut Vec<Claim>) {
-    let mut at = |path: &str, claim: &dyn Fn(String) -> Claim| {
-        let resolved = root.resolve(path).unwrap_or_else(|_| path.to_owned());
-        let named = names.iter().find(|named| named.is_at(path) || named.is_at(&resolved));
-        claims.extend(named.map(|named| claim(named.name.clone())));
-    };
-    for by in root.list("/sys/block").unwrap_or_default() {
-        let path = format!("/sys/block/{by}/loop/backing_file");
-        if by.starts_with("loop")
-            && let Ok(file) = root::text(root, &path)
-        {
-            at(&file, &|device| Claim::Loop { device, by: by.clone() });
-        }
-    }
-    for (file, by) in exports(root) {
-        at(&file, &|device| Claim::Exported { device, by: by.clone() });
-    }
-    for (device, of) in btrfs(root) {
-        at(&format!("/dev/{device}"), &|device| Claim::Member { device, of: of.clone() });
-    }
-    for (process, file) in open_for_writing(root) {
-        let command = root::text(root, &format!("/proc/{process}/comm")).unwrap_or_default();
-        let command = &command;
-        at(&file, &|device| Claim::Open { device, process, command: command.clone() });
+        let holders = look.list(&format!("{}/holders", named.path), "what is made of it");
+        look.claims.extend(holders.into_iter().map(|by| Claim::Held { device: device(), by }));
     }
 }
 
 /// `/dev/sda2                               partition\t8388604\t0\t-2`
 fn parse_swaps(text: &str) -> impl Iterator<Item = &str> {
     text.lines().skip(1).filter_map(|line| line.split_whitespace().next())
-}
-
-/// Files that the kernel's targets export, and the name under which they do.
-fn exports(root: &dyn Root) -> Vec<(String, String)> {
-    const NVMET: &str = "/sys/kernel/config/nvmet/subsystems";
-    const SCSI: &str = "/sys/kernel/config/target/core";
-    let list = |path: &str| root.list(path).unwrap_or_default();
-    let mut found = Vec::new();
-    for subsystem in list(NVMET) {
-        for namespace in list(&format!("{NVMET}/{subsystem}/namespaces")) {
-            let path = format!("{NVMET}/{subsystem}/namespaces/{namespace}/device_path");
-            let file = root::text(root, &path).ok();
-            found.extend(file.map(|file| (file, format!("nvmet as {subsystem}"))));
-        }
-    }
-    for adapter in list(SCSI).iter().filter(|name| !name.starts_with("alua")) {
-        for store in list(&format!("{SCSI}/{adapter}")) {
-            let path = format!("{SCSI}/{adapter}/{store}/udev_path");
-            let file = root::text(root, &path).ok().filter(|file| !file.is_empty());
-            found.extend(file.map(|file| (file, format!("target as {store}"))));
-        }
-    }
-    found
-}
-
-/// Devices of mounted btrfs file systems: mountinfo names one of them only.
-fn btrfs(root: &dyn Root) -> Vec<(String, String)> {
-    const BTRFS: &str = "/sys/fs/btrfs";
-    let mut found = Vec::new();
-    for id in root.list(BTRFS).unwrap_or_default() {
-        let devices = root.list(&format!("{BTRFS}/{id}/devices")).unwrap_or_default();
-        found.extend(devices.into_iter().map(|device| (device, format!("btrfs {id}"))));
-    }
-    found
-}
-
-/// Files of `/dev` that other programs have open for writing.
-fn open_for_writing(root: &dyn Root) -> Vec<(u32, String)> {
-    let own = root.resolve("/proc/self").ok();
-    let own = own.as_deref().and_then(|path| path.strip_prefix("/proc/"));
-    let processes = root.list("/proc").unwrap_or_default();
-    let mut found = Vec::new();
-    for name in processes.iter().filter(|name| Some(name.as_str()) != own) {
-        let Ok(process) = name.parse::<u32>() else { continue };
-        for number in root.list(&format!("/proc/{name}/fd")).unwrap_or_default() {
-            let file = root.link(&format!("/proc/{name}/fd/{number}")).ok();
-            let Some(file) = file.filter(|file| file.starts_with("/dev/")) else { continue };
-            let text = root::text(root, &format!("/proc/{name}/fdinfo/{number}"));
-            if text.is_ok_and(|text| is_writing(&text)) {
-                found.push((process, file));
-            }
-        }
-    }
-    found
-}
-
-/// `flags:\t0100002`, octal: the lowest two bits are 0 for reading only.
-fn is_writing(text: &str) -> bool {
-    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-    let flags = flags.and_then(|flags| u64::from_str_radix(flags.trim(), 8).ok());
-    flags.is_some_and(|flags| flags & 3 != 0)
 }
 
 /// The serial number of a disk: NVMe's and virtio's own file, else the page that SCSI devices give

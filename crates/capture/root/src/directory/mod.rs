@@ -372,8 +372,10 @@ fn relative(path: &str) -> &str {
 
 fn why(errno: Errno) -> Why {
     match errno {
-        // The object vanished between listing and reading, was never there, or is a folder.
+        // The object vanished between listing and reading (a process: ESRCH), was never there, or is
+        // a folder.
         Errno::NOENT
+        | Errno::SRCH
         | Errno::NODEV
         | Errno::NXIO
         | Errno::NOTDIR

@@ -39,6 +39,7 @@ pub(crate) fn answer(question: &Question) -> Fact<String> {
         Question::ReceiveSpread(name) => json(&ethtool::receive_spread(name)?),
         Question::Driver(name) => json(&ioctl::driver(name)?),
         Question::Pfc(name) => json(&dcb::pfc(name)?),
+        Question::BlockDevice(path) => json(&block_device(path)?),
         Question::NvmeIdentify(name) => json(&hexadecimal(&nvme::identify(name)?)),
         Question::NvmeSmart(name) => json(&hexadecimal(&nvme::smart(name)?)),
         Question::NvmeApst(name) => json(&nvme::apst(name)?),
@@ -92,6 +93,31 @@ fn affinity() -> Fact<CpuSet> {
         }
         Err(Errno::INVAL) => affinity_of_status(),
         Err(errno) => Err(why(errno)),
+    }
+}
+
+/// The number of a block device. Opening it would be a use of it; looking at it is none. What is
+/// cached will do: a server of files that is gone must not be waited for.
+fn block_device(path: &str) -> Fact<String> {
+    use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, major, minor, stat, statx};
+    let asked = statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE);
+    let (mode, number) = match asked {
+        Ok(there) => {
+            let number = format!("{}:{}", there.stx_rdev_major, there.stx_rdev_minor);
+            (there.stx_mode.into(), number)
+        }
+        // Before Linux 4.11, or forbidden to a container.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let there = stat(path).map_err(why)?;
+            (there.st_mode, format!("{}:{}", major(there.st_rdev), minor(there.st_rdev)))
+        }
+        // A process that has ended, or a path through what is no folder.
+        Err(Errno::SRCH | Errno::NOTDIR) => return Err(Why::Absent),
+        Err(errno) => return Err(why(errno)),
+    };
+    match FileType::from_raw_mode(mode) {
+        FileType::BlockDevice => Ok(number),
+        _ => Err(Why::NotSupported),
     }
 }
 

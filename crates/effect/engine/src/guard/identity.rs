@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use linux::Claimed;
+use linux::{Claimed, Kin};
 use root::{LiveRoot, Root as _};
 use rustix::fs::{major, minor};
 
@@ -75,13 +75,29 @@ fn word(kind: fs::FileType) -> &'static str {
     }
 }
 
-/// What a device is known by: the name of it and the value.
+/// What a device is known by: the name of it and the value. A serial number that a partition or a
+/// namespace has together with others is not enough: which one it is, and its size, stand behind it.
 pub fn identity(claimed: &Claimed) -> Option<(&'static str, String)> {
-    match (&claimed.serial, &claimed.bytes) {
-        (Ok(serial), _) => Some(("serial number", serial.clone())),
-        (Err(_), Ok(bytes)) => Some(("size in bytes (it has no serial number)", bytes.to_string())),
-        (Err(_), Err(_)) => None,
-    }
+    let Ok(serial) = &claimed.serial else {
+        let bytes = claimed.bytes.as_ref().ok()?;
+        return Some(("size in bytes (it has no serial number)", bytes.to_string()));
+    };
+    let bytes = || claimed.bytes.as_ref().ok();
+    Some(match claimed.kin {
+        Kin::Alone => ("serial number", serial.clone()),
+        Kin::Partition(number) => (
+            "SERIAL:PARTITION:BYTES (the drive's serial number is that of all its partitions)",
+            format!("{serial}:{number}:{}", bytes()?),
+        ),
+        Kin::Namespace(number) => (
+            "SERIAL:NAMESPACE:BYTES (the drive's serial number is that of all its namespaces)",
+            format!("{serial}:{number}:{}", bytes()?),
+        ),
+        Kin::Others => (
+            "SERIAL:BYTES (another device may have the same serial number)",
+            format!("{serial}:{}", bytes()?),
+        ),
+    })
 }
 
 /// Holds that the device is the one that the token names.
@@ -106,7 +122,9 @@ mod tests {
             serial: serial.map(str::to_owned).ok_or(Unknown::Absent),
             model: Err(Unknown::Absent),
             bytes: Ok(4096),
+            kin: Kin::Alone,
             claims: Vec::new(),
+            unseen: Vec::new(),
         }
     }
 
@@ -124,7 +142,16 @@ mod tests {
         let nameless = claimed(None);
         assert_eq!(text(&nameless, Some("4096")), None);
         assert!(text(&nameless, Some("")).is_some());
+        for (kin, wanted) in [
+            (Kin::Partition(2), "S4EV:2:4096"),
+            (Kin::Namespace(3), "S4EV:3:4096"),
+            (Kin::Others, "S4EV:4096"),
+        ] {
+            let part = Claimed { kin, ..drive.clone() };
+            assert_eq!(text(&part, Some(wanted)), None);
+            assert!(text(&part, Some("S4EV")).unwrap().contains(wanted), "{wanted}");
+        }
         let nothing = Claimed { bytes: Err(Unknown::Absent), ..nameless };
-        assert!(text(&nothing, Some("")).unwrap().contains("neither"));
+        assert!(text(&nothing, Some("")).unwrap().contains("serial number nor"));
     }
 }

@@ -73,11 +73,14 @@ pub enum Why {
     #[error("its {0} is {1}, and {2} was told")]
     Other(&'static str, String, String),
     /// It cannot be told which one it is.
-    #[error("it has neither a serial number nor a size")]
+    #[error("it has neither a serial number nor a size that tells it from others")]
     Anonymous,
     /// It is in use.
     #[error("{}", list(.0))]
     Claimed(Vec<linux::Claim>),
+    /// Somebody may use it, and that cannot be seen.
+    #[error("it cannot be seen {}: run it as root, and outside of a container", unseen(.0))]
+    Unseen(Vec<linux::Unseen>),
     /// Something stands on it.
     #[error("it bears the signature of {}; wipefs(8) takes it away", .0.join(", "))]
     Signed(Vec<&'static str>),
@@ -97,8 +100,14 @@ fn list(claims: &[linux::Claim]) -> String {
     texts.join("; ")
 }
 
-/// Takes a device for writing. `token` is its serial number; for a device without one, its size in
-/// bytes.
+fn unseen(unseen: &[linux::Unseen]) -> String {
+    let texts: Vec<String> = unseen.iter().map(ToString::to_string).collect();
+    texts.join("; ")
+}
+
+/// Takes a device for writing. `token` is its serial number, for a partition or a namespace among
+/// others with its number and size behind it; for a device without one, its size in bytes
+/// ([`identity()`]).
 ///
 /// # Errors
 /// Whatever speaks against writing to it.
@@ -112,17 +121,24 @@ fn take(root: &LiveRoot, path: &Path, token: Option<&str>) -> Result<Guard, Why>
     identity::check(&claimed, token)?;
     let held = hold(&node)?;
     let claimed_still = unclaimed(root, &node)?;
-    if (&claimed_still.serial, &claimed_still.bytes) != (&claimed.serial, &claimed.bytes) {
+    let is_same = |one: &Claimed, other: &Claimed| {
+        (&one.serial, &one.bytes, one.kin) == (&other.serial, &other.bytes, other.kin)
+    };
+    if !is_same(&claimed_still, &claimed) {
         return Err(Why::Changed);
     }
     unsigned(&held)?;
     Ok(Guard { held, claimed })
 }
 
-/// What uses the device; refused where anything does.
+/// What uses the device; refused where anything does, or could without being seen.
 fn unclaimed(root: &LiveRoot, node: &Node) -> Result<Claimed, Why> {
     let claimed = linux::claims(root, &node.number()).map_err(|_| Why::Changed)?;
-    if claimed.claims.is_empty() { Ok(claimed) } else { Err(Why::Claimed(claimed.claims)) }
+    match (claimed.claims.is_empty(), claimed.unseen.is_empty()) {
+        (false, _) => Err(Why::Claimed(claimed.claims)),
+        (true, false) => Err(Why::Unseen(claimed.unseen)),
+        (true, true) => Ok(claimed),
+    }
 }
 
 /// Opens it so that nobody else can use it, and holds that it is still the same.

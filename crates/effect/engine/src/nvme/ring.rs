@@ -65,7 +65,12 @@ impl Queue for CommandRing<'_> {
         // and stays mapped and untouched until it is taken back; a region with lent slots is never
         // unmapped. The file is registered and stays so as long as the ring. The command moves no more
         // than the operation's bytes: its number of blocks is made of them.
-        let pushed = unsafe { self.entries.push(&entry) };
+        let mut pushed = unsafe { self.entries.push(&entry) };
+        if pushed.is_err() {
+            self.entries.sync();
+            // SAFETY: as above; nothing was pushed.
+            pushed = unsafe { self.entries.push(&entry) };
+        }
         if pushed.is_err() {
             self.region.take_back(slot);
         }
@@ -81,9 +86,10 @@ impl Queue for CommandRing<'_> {
                 self.submitter.submit_with_args(want, &SubmitArgs::new().timespec(&time))
             }
         };
-        // How much room the kernel has made: without that the ring stays full in our eyes.
-        self.entries.sync();
+        // In this order: whatever has ended was taken before, and makes room. In the other, a kernel
+        // thread that takes and ends one in between leaves a slot free and the ring full in our eyes.
         self.completions.sync();
+        self.entries.sync();
         ring::passing(result)
     }
 

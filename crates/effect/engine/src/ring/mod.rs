@@ -101,7 +101,12 @@ impl Queue for Ring<'_> {
         // SAFETY: the entry's buffer is the slot just lent, which is as long as the largest operation
         // (the region is made so) and stays mapped and untouched until it is taken back: a region with
         // lent slots is never unmapped. Its file is registered and stays so as long as the ring.
-        let pushed = unsafe { self.entries.push(&entry) };
+        let mut pushed = unsafe { self.entries.push(&entry) };
+        if pushed.is_err() {
+            self.entries.sync();
+            // SAFETY: as above; nothing was pushed.
+            pushed = unsafe { self.entries.push(&entry) };
+        }
         if pushed.is_err() {
             self.region.take_back(slot);
         }
@@ -121,9 +126,10 @@ impl Queue for Ring<'_> {
                 self.submitter.submit_with_args_and_flags(want, &args, self.wait)
             }
         };
-        // How much room the kernel has made: without that the ring stays full in our eyes.
-        self.entries.sync();
+        // In this order: whatever has ended was taken before, and makes room. In the other, a kernel
+        // thread that takes and ends one in between leaves a slot free and the ring full in our eyes.
         self.completions.sync();
+        self.entries.sync();
         passing(result)
     }
 

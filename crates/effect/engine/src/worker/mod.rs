@@ -10,6 +10,8 @@
 //! a program could know that they had ended. Every operation has its own latency in the histogram.
 
 mod tally;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::sync::Mutex;
@@ -46,8 +48,23 @@ pub(crate) struct Task<'a> {
     pub(crate) files: usize,
     pub(crate) writings: Option<Writings>,
     pub(crate) salt: Random,
-    pub(crate) stop: &'a AtomicBool,
+    pub(crate) stop: Stop<'a>,
     pub(crate) progress: &'a Progress,
+}
+
+/// Whether a run is to end: whoever asked for it says so, or a thread in which something went wrong.
+/// What is asked is only read here: it may be for more runs than this one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stop<'a> {
+    pub(crate) asked: &'a AtomicBool,
+    pub(crate) failed: &'a AtomicBool,
+}
+
+impl Stop<'_> {
+    #[inline]
+    pub(crate) fn is_set(self) -> bool {
+        self.asked.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
 }
 
 /// What others can see of a thread while it works. On cache lines of its own: processors fetch them in
@@ -139,6 +156,8 @@ struct Worker<'a, Q> {
     event_ns: u64,
     second: usize,
     is_ending: bool,
+    /// Open loop: whether no slot was left when operations had been put into them.
+    was_full: bool,
     cpu_ns: u64,
     left_bytes: u64,
 }
@@ -155,6 +174,7 @@ pub(crate) fn work<Q: Queue>(task: Task<'_>, queue: Q) -> (Tally, Option<Writing
         event_ns: 0,
         second: 0,
         is_ending: false,
+        was_full: false,
         cpu_ns: thread_cpu_ns(),
         left_bytes: task.bytes.unwrap_or(u64::MAX),
         task,
@@ -173,7 +193,7 @@ impl<Q: Queue> Worker<'_, Q> {
         let mut now = self.task.clock.now_ns();
         loop {
             let is_empty = self.left_bytes == 0 && self.free.len() == self.slots.len();
-            if now >= self.event_ns || is_empty || self.task.stop.load(Ordering::Relaxed) {
+            if now >= self.event_ns || is_empty || self.task.stop.is_set() {
                 self.event(now);
             }
             if self.is_ending {
@@ -207,32 +227,46 @@ impl<Q: Queue> Worker<'_, Q> {
         Ok(())
     }
 
-    /// Puts those operations into free slots whose time has come.
+    /// Puts those operations into free slots whose time has come. One that cannot start yet, for what
+    /// is in flight touches its place, stays due.
     fn fill_due(&mut self, now: u64) -> io::Result<()> {
+        if std::mem::take(&mut self.was_full) && self.task.when_full == WhenFull::Miss {
+            self.miss_due(now);
+        }
         while let Some(schedule) = &mut self.task.schedule {
             let due = schedule.due_ns();
             if due > now || due >= self.task.to_ns || self.left_bytes == 0 {
                 break;
             }
-            let Some(slot) = self.free.pop() else {
-                if self.task.when_full == WhenFull::Delay {
+            let Some(slot) = self.free.pop() else { break };
+            match self.start(slot, due)? {
+                Started::Handed => self.advance(),
+                Started::Ended => {
+                    self.advance();
                     break;
                 }
-                schedule.advance();
-                self.tally.missed += u64::from(self.tally.has_begun);
-                continue;
-            };
-            schedule.advance();
-            match self.start(slot, due)? {
-                Started::Handed => {}
-                Started::Ended => break,
                 Started::Not => {
                     self.free.push(slot);
                     break;
                 }
             }
         }
+        self.was_full = self.free.is_empty();
         Ok(())
+    }
+
+    fn advance(&mut self) {
+        if let Some(schedule) = &mut self.task.schedule {
+            schedule.advance();
+        }
+    }
+
+    /// What came due while the queue was full is missed, and does not get the slot that is free now.
+    fn miss_due(&mut self, now: u64) {
+        let Some(schedule) = &mut self.task.schedule else { return };
+        let end = now.saturating_add(1).min(self.task.to_ns);
+        let missed = schedule.left_before(end);
+        self.tally.missed += if self.tally.has_begun { missed } else { 0 };
     }
 
     /// Draws an operation and gives it to the queue.
@@ -295,7 +329,8 @@ impl<Q: Queue> Worker<'_, Q> {
             None => (self.task.want.min(in_flight), None),
             Some(schedule) => {
                 let until = schedule.due_ns().min(self.event_ns);
-                let is_stuck = self.free.is_empty();
+                // What is due and did not start waits for something in flight to end.
+                let is_stuck = self.free.is_empty() || schedule.due_ns() <= now;
                 let at_most = if is_stuck { self.event_ns } else { until }.saturating_sub(now);
                 (1, Some(Duration::from_nanos(at_most)))
             }
@@ -333,7 +368,7 @@ impl<Q: Queue> Worker<'_, Q> {
     #[inline]
     fn is_to_repeat(&mut self, done: Done, slot: &Slot) -> bool {
         let is_passing = done.result == -libc::EAGAIN || done.result == -libc::EINTR;
-        is_passing && !self.is_ending && self.queue.push(&slot.operation, done.slot).is_ok()
+        is_passing && self.queue.push(&slot.operation, done.slot).is_ok()
     }
 
     /// Counts an operation that has ended. False where it failed.
@@ -367,15 +402,21 @@ impl<Q: Queue> Worker<'_, Q> {
         let service = now.saturating_sub(*submitted_ns);
         let is_open = self.task.schedule.is_some();
         let latency = if is_open { now.saturating_sub(*meant_ns) } else { service };
-        if self.task.bytes.is_some() || now < self.task.to_ns {
+        let has_ended_within = now < self.task.to_ns;
+        if has_ended_within {
             lane.counted.operations += 1;
             lane.counted.bytes += bytes;
-            lane.latency.record(latency);
             self.tally.busy_ns = self.tally.busy_ns.saturating_add(service);
-            if is_open {
-                lane.service.record(service);
-                lane.late += u64::from(submitted_ns.saturating_sub(*meant_ns) > LATE_NS);
-            }
+        }
+        // An open loop asks how long those waited that were meant to start within the time that
+        // counts, whenever they ended: what a stall holds up beyond the end is not left out.
+        let is_told = if is_open { *meant_ns >= self.task.from_ns } else { has_ended_within };
+        if is_told {
+            lane.latency.record(latency);
+        }
+        if is_told && is_open {
+            lane.service.record(service);
+            lane.late += u64::from(submitted_ns.saturating_sub(*meant_ns) > LATE_NS);
         }
         if let Some(second) = lane.series.get_mut(self.second) {
             second.operations += 1;
@@ -399,7 +440,7 @@ impl<Q: Queue> Worker<'_, Q> {
         }
         self.tally.fail(operation.file, kind, operation.offset);
         self.is_ending = true;
-        self.task.stop.store(true, Ordering::Relaxed);
+        self.task.stop.failed.store(true, Ordering::Relaxed);
     }
 
     /// A second has passed, the ramp or the run has ended, or somebody says stop.
@@ -416,7 +457,7 @@ impl<Q: Queue> Worker<'_, Q> {
             self.cpu_ns = thread_cpu_ns();
         }
         self.task.progress.show(&self.tally.lanes);
-        let is_stopped = self.task.stop.load(Ordering::Relaxed);
+        let is_stopped = self.task.stop.is_set();
         let is_over = now >= self.task.to_ns;
         let is_done = self.left_bytes == 0 && self.free.len() == self.slots.len();
         if is_stopped || is_over || is_done {
@@ -434,6 +475,8 @@ impl<Q: Queue> Worker<'_, Q> {
         self.tally.cpu_ns = thread_cpu_ns().saturating_sub(self.cpu_ns);
         if let Some(schedule) = &mut self.task.schedule
             && !is_cancelled
+            // Where the amount is done, nothing more was meant to start.
+            && self.left_bytes > 0
         {
             self.tally.missed += schedule.left_before(self.tally.to_ns);
         }
@@ -447,79 +490,5 @@ impl<Q: Queue> Worker<'_, Q> {
             self.take(now);
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::draw::Stretch;
-    use crate::made;
-    use crate::region::Region;
-
-    /// A way that takes some operations, answers them, and then takes no more.
-    struct Failing {
-        region: Region,
-        takes: usize,
-        ended: Vec<Done>,
-    }
-
-    impl Queue for Failing {
-        fn push(&mut self, operation: &Operation, slot: usize) -> io::Result<()> {
-            self.takes = self.takes.checked_sub(1).ok_or(io::ErrorKind::Other)?;
-            let result = i32::try_from(operation.bytes).unwrap();
-            self.ended.push(Done { slot, result, status: 0 });
-            Ok(())
-        }
-
-        fn turn(&mut self, want: usize, _: Option<Duration>) -> io::Result<()> {
-            assert!(want <= self.ended.len(), "it would wait for ever");
-            Ok(())
-        }
-
-        fn next(&mut self) -> Option<Done> {
-            self.ended.pop()
-        }
-
-        fn region(&mut self) -> &mut Region {
-            &mut self.region
-        }
-
-        fn is_immediate(&self, _: Kind) -> bool {
-            false
-        }
-
-        fn depth(&self) -> usize {
-            self.region.slots()
-        }
-    }
-
-    #[test]
-    fn a_way_that_takes_no_more_ends_the_run_and_nothing_is_waited_for() {
-        let workload = made::workload("any");
-        let (stop, progress) = (AtomicBool::new(false), Progress::default());
-        let stretch = Stretch { start: 0, bytes: 1 << 20, step: 4096 };
-        for takes in [0, 3, 8, 100] {
-            let task = Task {
-                clock: Clock::start("tsc"),
-                draw: Draw::new(&workload, &[stretch], 0),
-                schedule: None,
-                when_full: WhenFull::Delay,
-                want: 1,
-                from_ns: 0,
-                to_ns: u64::MAX,
-                bytes: None,
-                files: 1,
-                writings: None,
-                salt: Random::of(1, 1),
-                stop: &stop,
-                progress: &progress,
-            };
-            let queue =
-                Failing { region: Region::new(8, 4096, None).unwrap(), takes, ended: vec![] };
-            let (tally, _) = work(task, queue);
-            assert!(tally.broken.is_some());
-            assert_eq!(tally.lanes[0].counted.operations, takes as u64);
-        }
     }
 }

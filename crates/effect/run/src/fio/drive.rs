@@ -3,13 +3,16 @@
 //!
 //! Its results go to a file (`--output`), for on standard output they stand among notes; a job file
 //! has it run as threads, for its processes leave the group and outlive it. What it says on the
-//! standard error becomes the reason of a run that failed.
+//! standard error becomes the reason of a run that failed. Where nothing may be written it gets
+//! `--readonly`: it lays a file that is shorter than its job asks out anew, for reading, too.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use record::{Engine, Environment, Failed, Failure, FailureKind, Outcome, Run, SCHEMA, Workload};
+use record::{
+    Engine, Environment, Failed, Failure, FailureKind, Outcome, Pace, Run, SCHEMA, Workload,
+};
 
 use super::import::{self, About};
 use super::job_file;
@@ -106,17 +109,21 @@ impl Fio {
         let folder = tempfile::tempdir().map_err(DriveError::io(&std::env::temp_dir()))?;
         let (jobs, output) = (folder.path().join("jobs.fio"), folder.path().join("output.json"));
         std::fs::write(&jobs, as_threads(&task.job_file)).map_err(DriveError::io(&jobs))?;
+        let asked = asked(task);
         if task.hosts.is_empty() {
-            refuse_to_make_folders(&task.job_file)?;
+            refuse_to_make_folders(&asked)?;
+            refuse_what_is_too_short(task.workload.as_ref())?;
         }
         let mut command = Command::new(&self.program);
         command.args(["--output-format=json+", "--eta=never"]);
         command.arg(format!("--output={}", output.display()));
+        let guarded = only_reads(&asked).then_some("--readonly");
         for host in &task.hosts {
-            command.arg(format!("--client={}", host_name(host)?)).arg(&jobs);
+            // Behind the host, for only what stands there reaches its server.
+            command.arg(format!("--client={}", host_name(host)?)).args(guarded).arg(&jobs);
         }
         if task.hosts.is_empty() {
-            command.arg(&jobs);
+            command.args(guarded).arg(&jobs);
         }
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let about = About {
@@ -202,6 +209,13 @@ impl Fio {
             run.workload = step.into_iter().next().map(|step| step.workload);
         }
         run.workload_hash = run.workload.as_ref().map(Workload::hash);
+        let is_paced = |workload: &Workload| workload.pace != Pace::Closed;
+        if let Outcome::Measured(measured) = &mut run.outcome
+            && run.workload.as_ref().is_some_and(is_paced)
+        {
+            // Where its report does not list the options that say so.
+            import::of_service(&mut measured.directions, &mut measured.doubts);
+        }
         run.id = stamp::id(run);
     }
 }
@@ -240,17 +254,51 @@ fn as_threads(job_file: &str) -> String {
     format!("[global]\nthread=1\n{job_file}\n")
 }
 
+/// What a task asks: one workload a step. None where neither the task tells nor the own engine knows
+/// the options of its file: then it is fio's alone to judge.
+fn asked(task: &Task) -> Vec<Workload> {
+    match &task.workload {
+        Some(workload) => vec![workload.clone()],
+        None => {
+            let steps = job_file::parse(&task.job_file).unwrap_or_default();
+            steps.into_iter().map(|step| step.workload).collect()
+        }
+    }
+}
+
+/// Whether it is known to write nothing and to make no file.
+fn only_reads(asked: &[Workload]) -> bool {
+    let makes = |one: &Workload| one.targets.iter().any(|target| target.make_bytes.is_some());
+    !asked.is_empty() && !asked.iter().any(|one| one.mix.destroys() || makes(one))
+}
+
 /// fio makes folders and files of whatever it is told to read, and as root in `/dev` too: a device
 /// that was misspelt is then measured as a file in memory.
-fn refuse_to_make_folders(job_file: &str) -> Result<(), DriveError> {
-    // What the own engine does not know of the file is fio's to judge.
-    let steps = job_file::parse(job_file).unwrap_or_default();
-    for target in steps.iter().flat_map(|step| &step.workload.targets) {
+fn refuse_to_make_folders(asked: &[Workload]) -> Result<(), DriveError> {
+    for target in asked.iter().flat_map(|one| &one.targets) {
         let path = Path::new(&target.path);
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let is_lost = path.starts_with("/dev") && !path.exists();
         if is_lost || folder.is_some_and(|folder| !folder.is_dir()) {
             return Err(DriveError::Target(path.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// A file that is there and is not made for the run must have all that is asked of it: fio takes
+/// one that has not away, and lays another out in its place. What else the workload makes or writes
+/// keeps `--readonly` from being given, so that it is looked at here.
+fn refuse_what_is_too_short(workload: Option<&Workload>) -> Result<(), DriveError> {
+    let Some(workload) = workload else { return Ok(()) };
+    let least = workload.length_bytes.unwrap_or(0);
+    let wanted = workload.offset_bytes.saturating_add(least);
+    for target in workload.targets.iter().filter(|target| target.make_bytes.is_none()) {
+        let path = Path::new(&target.path);
+        let there = path.metadata().map_err(DriveError::io(path))?;
+        if there.is_file() && there.len() < wanted {
+            let (path, bytes) = (path.to_owned(), there.len());
+            return Err(DriveError::Short { path, bytes, wanted });
         }
     }
     Ok(())
@@ -289,14 +337,32 @@ mod tests {
 
     #[test]
     fn nothing_is_made_of_a_misspelt_name() {
+        let refuse = |text: &str| {
+            refuse_to_make_folders(&asked(&Task { job_file: text.to_owned(), ..Task::default() }))
+        };
         for path in ["/dev/no-such-drive", "/no-such-folder/file", "/dev/null/x"] {
             let text = format!("[x]\nfilename={path}\nsize=1m\n");
-            assert!(matches!(refuse_to_make_folders(&text), Err(DriveError::Target(_))), "{path}");
+            assert!(matches!(refuse(&text), Err(DriveError::Target(_))), "{path}");
         }
         for text in
             ["[x]\nfilename=/dev/null\nsize=1m\n", "[x]\nfilename=f\nsize=1m\n", "[x]\na=b\n"]
         {
-            assert!(refuse_to_make_folders(text).is_ok(), "{text}");
+            assert!(refuse(text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_what_makes_and_writes_nothing_is_known_to_read() {
+        let is_safe =
+            |text: &str| only_reads(&asked(&Task { job_file: text.to_owned(), ..Task::default() }));
+        assert!(is_safe("[x]\nfilename=/dev/null\nrw=randread\nruntime=1\ntime_based\n"));
+        for text in [
+            "[x]\nfilename=/dev/null\nrw=randrw\nruntime=1\ntime_based\n",
+            "[x]\nfilename=/tmp/x\nrw=read\nsize=1m\n",
+            "[x]\nnobody_knows=1\n",
+            "",
+        ] {
+            assert!(!is_safe(text), "{text}");
         }
     }
 

@@ -158,6 +158,9 @@ fn measured(report: &Report, jobs: &[&Job], beside: bool) -> Result<Measured, Re
         let text = "other jobs of the same output ran beside it or before it".to_owned();
         doubts.push(Doubt { kind: DoubtKind::Beside, target: None, text });
     }
+    if judge::is_paced(report, jobs) {
+        of_service(&mut directions, &mut doubts);
+    }
     let operations: u64 = directions.iter().map(|direction| direction.operations).sum();
     let cpu_ns_per_op = cpu_ns(jobs).map(|ns| ns / number(operations));
     if let [only] = directions.as_mut_slice() {
@@ -174,6 +177,23 @@ fn measured(report: &Report, jobs: &[&Job], beside: bool) -> Result<Measured, Re
         drive_state: DriveState::Unknown,
         doubts,
     })
+}
+
+/// fio takes the time of a paced operation after it has slept for the rate (io_u.c,
+/// `rate_ddir`): an operation that a stall holds up begins when the stall has ended. What it tells is
+/// the service time, and no latency from the place in the schedule.
+pub(super) fn of_service(directions: &mut [Direction], doubts: &mut Vec<Doubt>) {
+    let mut is_moved = false;
+    for direction in directions.iter_mut().filter(|direction| direction.service.is_none()) {
+        direction.service = direction.latency.take();
+        is_moved |= direction.service.is_some();
+    }
+    if is_moved {
+        let text = "fio's latencies of a paced load are from when each operation was submitted, and \
+                    not from when it was meant to be: what a stall holds up is left out \
+                    (coordinated omission)";
+        doubts.push(doubt(DoubtKind::Latency, text.to_owned()));
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "rates and means need no more than 52 bits")]

@@ -182,14 +182,21 @@ fn depth(report: &Report, jobs: &[&Job]) -> Option<Doubt> {
         let text = format!("{engine} has one operation in flight, not the {asked} asked");
         return Some(doubt(DoubtKind::Depth, text));
     }
-    let rates = ["rate", "rate_iops", "rate_min", "thinktime", "steadystate"];
-    let is_paced = rates.iter().any(|name| report.option(job, name).is_some());
+    let others = ["rate_min", "thinktime", "steadystate"];
+    let is_held = others.iter().any(|name| report.option(job, name).is_some());
+    let is_paced = is_held || is_paced(report, jobs);
     let threads: u64 = jobs.iter().map(|job| threads(report, jobs, job)).sum();
     #[expect(clippy::cast_precision_loss, reason = "a depth is far below 2^52")]
     let wanted = asked.saturating_mul(threads) as f64;
     let mean = mean_depth(jobs).filter(|mean| *mean < wanted / 2.0 && !is_paced && asked > 1)?;
     let text = format!("{mean:.1} operations were in flight on average, not the {wanted} asked");
     Some(doubt(DoubtKind::Depth, text))
+}
+
+/// Whether operations have a place in a schedule.
+pub(super) fn is_paced(report: &Report, jobs: &[&Job]) -> bool {
+    let of_job = |job: &&Job| ["rate", "rate_iops"].map(|name| report.option(job, name).is_some());
+    jobs.iter().flat_map(of_job).any(|is_there| is_there)
 }
 
 /// How many threads an entry is of: all clones where it is the only one of its name.

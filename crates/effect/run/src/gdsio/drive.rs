@@ -119,7 +119,9 @@ impl Gdsio {
 
 /// What it printed, where it ended well.
 fn results(ended: &Ended) -> Result<super::Output, String> {
-    let output = parse(&ended.stdout).map_err(|refused| refused.to_string());
+    // It complains on either output, and ends with 0 all the same.
+    let all = format!("{}\n{}", ended.stdout, ended.stderr);
+    let output = parse(&all).map_err(|refused| refused.to_string());
     match ended.code {
         Some(0) => output,
         code => {

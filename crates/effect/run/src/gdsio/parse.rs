@@ -121,8 +121,13 @@ fn result_of(words: &[&str]) -> Result<Line, String> {
         found.ok_or_else(|| format!("it has no {name}"))
     };
     let (done, set) = set_sizes(text("DataSetSize")?)?;
+    let io = text("IoType")?;
+    if !["READ", "WRITE", "RANDREAD", "RANDWRITE"].iter().any(|word| io.eq_ignore_ascii_case(word))
+    {
+        return Err(format!("IoType is {io:?}, which is not known"));
+    }
     Ok(Line {
-        io: text("IoType")?.to_owned(),
+        io: io.to_owned(),
         transfer: text("XferType")?.to_owned(),
         threads: whole(text("Threads")?, "Threads")?,
         done_kib: done,

@@ -24,6 +24,8 @@ struct State {
     unsynced: Vec<PathBuf>,
     /// Names that have not been: old, new.
     unnamed: Vec<(PathBuf, PathBuf)>,
+    /// Folders whose names have not been.
+    folders: Vec<PathBuf>,
 }
 
 impl Dying {
@@ -59,7 +61,10 @@ fn dead() -> io::Error {
 impl Disk for Dying {
     fn make_folder(&mut self, folder: &Path) -> io::Result<()> {
         self.step()?;
-        RealDisk.make_folder(folder)
+        let is_new = !folder.exists();
+        RealDisk.make_folder(folder)?;
+        self.0.lock().unwrap().folders.extend(is_new.then(|| folder.to_owned()));
+        Ok(())
     }
 
     fn write_new(&mut self, file: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -82,7 +87,9 @@ impl Disk for Dying {
 
     fn sync_folder(&mut self, folder: &Path) -> io::Result<()> {
         self.step()?;
-        self.0.lock().unwrap().unnamed.retain(|(_, new)| !new.starts_with(folder));
+        let mut state = self.0.lock().unwrap();
+        state.unnamed.retain(|(_, new)| new.parent() != Some(folder));
+        state.folders.retain(|other| other.parent() != Some(folder));
         Ok(())
     }
 
@@ -113,6 +120,10 @@ impl Left {
             if !matches!(self, Self::All) && new.exists() {
                 fs::rename(new, old).unwrap();
             }
+        }
+        // With a folder goes what is in it, synced or not.
+        for folder in state.folders.iter().filter(|_| !matches!(self, Self::All)) {
+            let _ = fs::remove_dir_all(folder);
         }
         for file in state.unsynced.iter().filter(|file| file.exists()) {
             let bytes = fs::read(file).unwrap();
@@ -184,6 +195,23 @@ fn check(folder: &Path, steps: usize, left: Left) {
     }
 }
 
+/// The first of all: nothing of the way to it was there.
+#[test]
+fn the_first_run_of_a_store_is_safe() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("deep/store");
+    for steps in 0..1 << 12 {
+        let (lasted, _) = add_until(&folder, steps, Left::Nothing);
+        let path = files::path(&folder, &run(2, failed()).id);
+        assert_eq!(path.exists(), lasted, "{steps}");
+        if lasted {
+            assert_eq!(files::read(&path).unwrap(), run(2, failed()));
+            return;
+        }
+    }
+    panic!("no number of steps was enough");
+}
+
 #[test]
 fn what_a_crash_left_unfinished_is_replaced() {
     let folder = with_one();
@@ -194,6 +222,18 @@ fn what_a_crash_left_unfinished_is_replaced() {
         names.filter(|name| name.to_string_lossy().starts_with(".new-")).count()
     };
     assert_eq!(unfinished(), 1);
+    // Of another process, which is gone; and of one that may be in another container.
+    let left = |pid: &str, hours: u64| {
+        let path = month.join(format!(".new-20260305-x-{pid}"));
+        let file = fs::File::create(&path).unwrap();
+        let time = std::time::SystemTime::now() - std::time::Duration::from_secs(hours * 3600);
+        file.set_modified(time).unwrap();
+    };
+    left("4194305", 2);
+    left("4194306", 0);
+    left("1", 2);
+    left("1x", 30);
+    assert_eq!(unfinished(), 5);
     Store::open(folder.path()).unwrap().add(&run(2, failed())).unwrap();
-    assert_eq!(unfinished(), 0);
+    assert_eq!(unfinished(), 2);
 }

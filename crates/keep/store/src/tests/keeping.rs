@@ -176,3 +176,45 @@ fn what_is_no_record_is_named() {
     assert!(unread[1].starts_with("the run in it is called \"20260301"), "{unread:?}");
     assert_eq!(unread[2], "it is no plain file");
 }
+
+#[test]
+fn one_that_is_refused_keeps_no_other_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(folder.path()).unwrap();
+    store.add(&run(1, measured())).unwrap();
+    let edited = record::Run { note: None, ..run(1, measured()) };
+    let mut wrong = run(3, measured());
+    if let record::Outcome::Measured(measured) = &mut wrong.outcome {
+        measured.directions[0].iops = 1e9;
+    }
+    let runs = [run(1, measured()), edited, run(2, failed()), wrong, run(4, measured())];
+    let told: Vec<_> = runs.iter().map(|run| store.would_add(run).ok()).collect();
+    let added: Vec<_> = store.add_each(&runs).into_iter().map(Result::ok).collect();
+    let wanted = [Some(Added::There), None, Some(Added::New), None, Some(Added::New)];
+    assert_eq!((added.as_slice(), told.as_slice()), (wanted.as_slice(), wanted.as_slice()));
+    assert_eq!(all(&mut store).len(), 3);
+    assert!(store.add_all(&[runs[1].clone(), run(5, failed())]).is_err());
+    assert_eq!(all(&mut store).len(), 4);
+}
+
+#[test]
+fn a_file_that_becomes_readable_is_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    Store::open(folder.path()).unwrap().add(&run(1, measured())).unwrap();
+    let path = folder.path().join("runs/202603");
+    let month = fs::File::open(&path).unwrap();
+    let text = serde_json::to_string(&run(2, failed())).unwrap();
+    let file = path.join(format!("{}.json", run(2, failed()).id));
+    fs::write(&file, text.replace("\"failed\"", "\"of-a-newer-kind\"")).unwrap();
+    // Long ago, so that the index takes the folder for known.
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    month.set_modified(old).unwrap();
+    let mut store = Store::open(folder.path()).unwrap();
+    assert_eq!((all(&mut store).len(), store.unread().unwrap().len()), (1, 1));
+    drop(store);
+    fs::write(&file, text).unwrap();
+    month.set_modified(old).unwrap();
+    let mut store = Store::open(folder.path()).unwrap();
+    assert_eq!((all(&mut store).len(), store.unread().unwrap().len()), (2, 0));
+    assert_eq!(store.find(&run(2, failed()).id).unwrap(), run(2, failed()).id);
+}

@@ -90,6 +90,10 @@ fn join(step: &mut Step, job: Job) -> Result<(), String> {
     if step.workload.sharing == Sharing::EveryThreadAll {
         return Err(format!("{beside}, and each has several targets; name them in one section"));
     }
+    let count = step.workload.targets.len().saturating_add(job.workload.targets.len());
+    if count > workload::MOST_FILES as usize {
+        return Err(format!("{beside}: {count} files are more than {}", workload::MOST_FILES));
+    }
     let (one, other) = (step.workload.limits.bytes, job.workload.limits.bytes);
     step.workload.limits.bytes = one.zip(other).map(|(one, other)| one.saturating_add(other));
     add_pace(&mut step.workload.pace, job.workload.pace);

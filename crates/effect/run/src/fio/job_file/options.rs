@@ -8,7 +8,7 @@ use super::ini::{Given, Section};
 use super::quantity;
 
 /// Options that change what is reported, or how buffers are held, and nothing of the load.
-const NO_LOAD: [&str; 45] = [
+const NO_LOAD: [&str; 44] = [
     "name",
     "description",
     "group_reporting",
@@ -53,7 +53,6 @@ const NO_LOAD: [&str; 45] = [
     "scramble_buffers",
     "random_generator",
     "mem",
-    "norandommap",
 ];
 
 /// Options that are taken where they say what is so anyway: (name, what they may say).

@@ -49,6 +49,7 @@ pub fn job(section: &Section) -> Result<Job, NotTaken> {
     let mut remarks = Vec::new();
     let clones = clones(&mut options)?;
     let (mix, is_random) = directions(&mut options)?;
+    places(&mut options, mix, is_random, &mut remarks)?;
     let (blocks, write_blocks) = blocks::read(&mut options)?;
     let (access, depth) = access(&mut options, &mut remarks)?;
     let span = span(&mut options, clones)?;
@@ -87,6 +88,32 @@ pub fn job(section: &Section) -> Result<Job, NotTaken> {
     options.finish()?;
     check(section, &job.workload)?;
     Ok(job)
+}
+
+/// Which places come, where fio and the own engine differ.
+fn places(
+    options: &mut Options<'_>,
+    mix: Mix,
+    is_random: bool,
+    remarks: &mut Vec<String>,
+) -> Result<(), NotTaken> {
+    let has_no_map = options.is_on("norandommap")?;
+    let is_mixed = ![Mix::READS, Mix::WRITES, Mix::TRIMS].contains(&mix);
+    if is_random && !has_no_map {
+        remarks.push(
+            "without norandommap fio covers every block once before one comes again; nearside's own \
+             engine draws them, so that some come again and others not at all"
+                .to_owned(),
+        );
+    }
+    if is_mixed && !is_random {
+        remarks.push(
+            "fio has a place of its own for reads and for writes; nearside's own engine goes through \
+             the target once, with both"
+                .to_owned(),
+        );
+    }
+    Ok(())
 }
 
 fn check(section: &Section, workload: &Workload) -> Result<(), NotTaken> {
@@ -243,6 +270,9 @@ fn span(options: &mut Options<'_>, clones: u32) -> Result<Span, NotTaken> {
     Ok(Span { size, file_size, offset, division, clones: u64::from(clones) })
 }
 
+/// Files that a job and the jobs beside it may have.
+pub(super) const MOST_FILES: u32 = 4096;
+
 /// `filename` and `directory`: the targets, and the threads of each or of all.
 fn targets(
     options: &mut Options<'_>,
@@ -260,6 +290,10 @@ fn targets(
         return Err(options.refuse("directory", "it stands beside a filename that is absolute"));
     }
     let own_files = named.is_none();
+    if own_files && clones > MOST_FILES {
+        let what = format!("{clones} files of their own are more than {MOST_FILES}");
+        return Err(options.refuse("numjobs", &what));
+    }
     if own_files && span.division == Division::Pieces {
         return Err(options.refuse("offset_increment", "each job has a file of its own"));
     }

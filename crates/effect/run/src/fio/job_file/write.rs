@@ -208,9 +208,7 @@ fn section(
     let names = targets.iter().map(name).collect::<Result<Vec<_>, _>>()?;
     line(text, "filename", names.join(":"));
     line(text, "numjobs", workload.threads);
-    if let Some(bytes) = targets.iter().find_map(|target| target.make_bytes) {
-        line(text, "filesize", bytes);
-    }
+    made(text, targets)?;
     if workload.offset_bytes > 0 {
         line(text, "offset", workload.offset_bytes);
     }
@@ -222,6 +220,23 @@ fn section(
     }
     if !place.memory_nodes.is_empty() {
         line(text, "numa_mem_policy", format!("bind:{}", place.memory_nodes));
+    }
+    Ok(())
+}
+
+/// `filesize` is of every file of a job: one that is there would be made anew with those that are to
+/// be made.
+fn made(text: &mut String, targets: &[Target]) -> Result<(), Unwritten> {
+    let first = targets.first().and_then(|target| target.make_bytes);
+    if targets.iter().any(|target| target.make_bytes != first) {
+        return Err(Unwritten(
+            "files of several sizes, or made beside ones that are there, \
+                              shared by all threads"
+                .to_owned(),
+        ));
+    }
+    if let Some(bytes) = first {
+        line(text, "filesize", bytes);
     }
     Ok(())
 }
@@ -275,7 +290,7 @@ mod tests {
     #[test]
     fn what_fio_cannot_do_is_refused() {
         type Case = (fn(&mut Workload), &'static str);
-        let cases: [Case; 7] = [
+        let cases: [Case; 8] = [
             (|w| w.access.polling = Polling::Hybrid, "hybrid polling"),
             (|w| w.access.io_wait = IoWait::NotCounted, "waiting that does not count"),
             (|w| w.verify = Some(Verify::Reads), "the marks of what nearside wrote"),
@@ -289,6 +304,14 @@ mod tests {
                 "trims beside reads or writes",
             ),
             (|w| w.targets[0].path = "/dev/x;y".to_owned(), "cannot be written in a job file"),
+            (
+                |w| {
+                    let made = Target { path: "made".to_owned(), make_bytes: Some(1 << 20) };
+                    w.targets.push(made);
+                    w.sharing = Sharing::EveryThreadAll;
+                },
+                "made beside ones that are there",
+            ),
         ];
         for (change, wanted) in cases {
             let mut workload = reads();

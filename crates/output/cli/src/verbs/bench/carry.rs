@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Has a load carried out: by our own engine, by fio or by gdsio.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use engine::{Error, Fallback, Guard, Request};
-use record::{Blocks, Engine, Environment, Outcome, Pattern, Run, SCHEMA, Workload};
+use engine::{Error, Fallback, Guard, Made, Request};
+use record::{
+    Access, Blocks, Division, Engine, Environment, Outcome, Pace, Pattern, Run, SCHEMA, Workload,
+};
 use run::child::Limits;
 use run::fio::{self, Fio, job_file};
 use run::gdsio::{self, Gdsio};
@@ -119,33 +120,21 @@ pub(super) fn identity(ground: &Ground, path: &Path) -> Option<String> {
     engine::identity(&claimed).map(|(_, own)| own)
 }
 
-/// What stands between a tool and what it must not write to: held until the tool has ended.
+/// What stands between a tool and what it must not write to, and what was made for it: held until
+/// the tool has ended.
 #[derive(Default)]
 struct Held {
     _guards: Vec<Guard>,
-    made: Vec<PathBuf>,
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        for path in &self.made {
-            // It was made a moment ago with O_EXCL, and was for this run alone.
-            let _ = std::fs::remove_file(path);
-        }
-    }
+    _made: Vec<Made>,
 }
 
 fn hold(ground: &Ground, workload: &Workload, means: &Means) -> Result<Held, Expected> {
     let mut held = Held::default();
     for target in &workload.targets {
         let path = Path::new(&target.path);
-        if target.make_bytes.is_some() {
-            let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-            made.map_err(|error| {
-                let what = format!("cannot make {}: {error}", path.display());
-                Expected::precondition(what, "name a file that is not there yet")
-            })?;
-            held.made.push(path.to_owned());
+        if let Some(bytes) = target.make_bytes {
+            // Whole and by us, so that no tool has to make a file where it should not.
+            held._made.push(Made::lay_out(path, bytes, workload.seed, &ground.stop)?);
         } else if workload.mix.destroys() {
             let token = token(ground, &means.serial, &target.path);
             let guard = engine::guard(&ground.live, path, token.as_deref());
@@ -189,8 +178,9 @@ fn by_fio(ground: &Ground, asked: &Asked, means: &Means) -> Result<Vec<Run>, Exp
         now_ms: now_ms(),
     };
     let is_here = means.hosts.is_empty();
-    if !is_here && asked.workload.mix.destroys() {
-        let what = "writing on other hosts is not done: nothing here can hold their devices";
+    let makes = asked.workload.targets.iter().any(|target| target.make_bytes.is_some());
+    if !is_here && (makes || asked.workload.mix.destroys()) {
+        let what = "nothing is written or made on other hosts: what is there cannot be looked at";
         return Err(Expected::usage(what, "run nearside bench there"));
     }
     let _held = if is_here { hold(ground, &asked.workload, means)? } else { Held::default() };
@@ -242,8 +232,17 @@ pub(super) fn gdsio_task(asked: &Asked, means: &Means) -> Result<gdsio::Task, Ex
         (record::Mix::WRITES, Pattern::Uniform) => RandomWrite,
         _ => return Err(cannot("it reads or writes, sequentially or at random")),
     };
-    if workload.pace != record::Pace::Closed || workload.verify.is_some() {
-        return Err(cannot("it knows neither a rate nor this kind of verifying"));
+    let unknown = [
+        (workload.pace != Pace::Closed || workload.verify.is_some(), "a rate, or verifying"),
+        (workload.depth > 1, "more than one operation in flight a thread (--iodepth)"),
+        (workload.offset_bytes > 0, "a place to begin at (--offset)"),
+        (workload.limits.ramp_seconds > 0.0, "time that does not count (--ramp-time)"),
+        (workload.limits.bytes.is_some(), "an amount to end at"),
+        (workload.access != Access::default(), "another way to the device than O_DIRECT"),
+        (workload.division != Division::default(), "a piece of the target for each thread"),
+    ];
+    if let Some((_, what)) = unknown.iter().find(|(is_asked, _)| *is_asked) {
+        return Err(cannot(&format!("it does not know {what}")));
     }
     let size = workload.length_bytes.or(target.make_bytes);
     let set_bytes = size.ok_or_else(|| cannot("it wants a --size"))?;
@@ -280,6 +279,7 @@ impl From<Error> for Expected {
                 let help = match &refused.why {
                     Why::NoToken(_, own) => format!("--serial {own}"),
                     Why::Other(..) => "`nearside topology --json` shows serial numbers".to_owned(),
+                    Why::Unseen(_) => "run it as root on the machine itself".to_owned(),
                     Why::Absent => "`nearside topology` shows the drives".to_owned(),
                     Why::NotBlock("a regular file") => {
                         "name a file that is not there, and --size: it is made and taken away"

@@ -12,7 +12,7 @@ use crate::typed::quoted;
 /// Writes the script.
 pub(super) fn write(asked: &Asked, means: &Means) -> Result<String, Expected> {
     let mut lines = vec!["#!/bin/sh".to_owned(), "set -eu".to_owned()];
-    lines.extend(checks(asked, means));
+    lines.extend(checks(asked, means)?);
     if means.engine == EngineName::Gdsio {
         let words = gdsio::words(&gdsio_task(asked, means)?);
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
@@ -34,21 +34,41 @@ pub(super) fn write(asked: &Asked, means: &Means) -> Result<String, Expected> {
 }
 
 /// What has to hold before anything is written; of what is made, that it goes again.
-fn checks(asked: &Asked, means: &Means) -> Vec<String> {
-    let mut lines = Vec::new();
-    for target in &asked.workload.targets {
-        let path = quoted(&target.path);
-        if target.make_bytes.is_some() {
-            lines.push(format!("test ! -e {path}\ntrap 'rm -f -- {path}' EXIT"));
-        } else if asked.workload.mix.destroys() {
-            let serials: Vec<String> = means.serial.iter().map(|serial| quoted(serial)).collect();
-            lines.push(format!(
-                "# Writes to {path}: its serial number has to be one of these, and it must not be in \
-                 use.\ncase \"$(lsblk -dno SERIAL {path})\" in {}) ;; *) exit 4 ;; esac\n! lsblk -no \
-                 MOUNTPOINTS {path} | grep -q .",
-                if serials.is_empty() { "''".to_owned() } else { serials.join("|") },
-            ));
+fn checks(asked: &Asked, means: &Means) -> Result<Vec<String>, Expected> {
+    let targets = &asked.workload.targets;
+    let made = targets.iter().filter(|target| target.make_bytes.is_some());
+    let made: Vec<String> = made.map(|target| quoted(&target.path)).collect();
+    let mut lines: Vec<String> =
+        made.iter().map(|path| format!("if [ -e {path} ]; then exit 4; fi")).collect();
+    if !made.is_empty() {
+        // One for all: a second would take the place of the first.
+        let words = quoted(&format!("rm -f -- {}", made.join(" ")));
+        lines.push(format!("trap {words} EXIT"));
+    }
+    if asked.workload.mix.destroys() {
+        for target in targets.iter().filter(|target| target.make_bytes.is_none()) {
+            lines.push(unused(&target.path, &means.serial)?);
         }
     }
-    lines
+    Ok(lines)
+}
+
+/// Ends the script where a device is not one of those that are meant, or somebody uses it. What is
+/// only seen with more than a shell, `nearside bench` itself looks at.
+fn unused(path: &str, tokens: &[String]) -> Result<String, Expected> {
+    if tokens.is_empty() {
+        let what = format!("{path} would be written to, and nothing was told to know it by");
+        return Err(Expected::usage(what, "--serial NUMBER, as `nearside topology --json` has it"));
+    }
+    let serials = tokens.iter().map(|token| token.split(':').next().unwrap_or_default());
+    let serials: Vec<String> = serials.map(quoted).collect();
+    let path = quoted(path);
+    Ok(format!(
+        "# Writes to {path}: it has to have this serial number, and must not be in use.\n\
+         case \"$(lsblk -dno SERIAL {path})\" in {}) ;; *) exit 4 ;; esac\n\
+         if lsblk -no MOUNTPOINTS {path} | grep -q .; then exit 4; fi\n\
+         if [ -n \"$(lsblk -no NAME {path} | tail -n +2)\" ]; then exit 4; fi\n\
+         if [ -n \"$(wipefs -n {path})\" ]; then exit 4; fi",
+        serials.join("|"),
+    ))
 }

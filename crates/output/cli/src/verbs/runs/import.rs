@@ -17,8 +17,8 @@ use crate::{subject, terminal};
 /// The longest file that is read: fio with a status report each second for a day stays below.
 const MOST: u64 = 1 << 30;
 
-/// A file that is refused does not keep the others out. All are read before the first is kept, so
-/// that the index learns of them at once.
+/// A file or a run that is refused does not keep the others out. All are read before the first is
+/// kept, so that the index learns of them at once.
 pub(super) fn run(folder: &Path, asked: &RunsImport) -> Result<Ended, Expected> {
     let mut store = Store::open(folder)?;
     let (mut read_runs, mut files, mut refused) = (Vec::new(), Vec::new(), Vec::new());
@@ -32,11 +32,18 @@ pub(super) fn run(folder: &Path, asked: &RunsImport) -> Result<Ended, Expected> 
         }
     }
     let added = match asked.dry_run {
-        true => vec![Added::New; read_runs.len()],
-        false => store.add_all(&read_runs)?,
+        true => read_runs.iter().map(|run| store.would_add(run)).collect(),
+        false => store.add_each(&read_runs),
     };
-    if !read_runs.is_empty() {
-        terminal::answer(&Sum::of(&files, &read_runs, &added).text(asked.dry_run))?;
+    let mut sum = Sum::default();
+    for ((file, run), added) in files.iter().zip(&read_runs).zip(added) {
+        match added {
+            Ok(added) => sum.add(file, run, added),
+            Err(error) => refused.push(error.into()),
+        }
+    }
+    if !sum.lines.is_empty() {
+        terminal::answer(&sum.text(asked.dry_run))?;
     }
     let last = refused.pop();
     for error in &refused {
@@ -54,27 +61,23 @@ struct Sum {
 }
 
 impl Sum {
-    fn of(files: &[&Path], runs: &[Run], added: &[Added]) -> Self {
-        let mut sum = Self::default();
-        for ((file, run), added) in files.iter().zip(runs).zip(added) {
-            let outcome = match &run.outcome {
-                Outcome::Measured(measured) if measured.doubts.is_empty() => "measured".to_owned(),
-                Outcome::Measured(measured) => {
-                    let doubts: Vec<&str> =
-                        measured.doubts.iter().map(|doubt| doubt.text.as_str()).collect();
-                    format!("in doubt: {}", doubts.join("; "))
-                }
-                Outcome::Failed(failed) => format!("failed: {}", failed.why),
-                Outcome::Cancelled => "cancelled".to_owned(),
-            };
-            let again = if *added == Added::There { " (kept before)" } else { "" };
-            sum.lines.push(format!("{} {}{again}: {outcome}", run.id, file.display()));
-            match added {
-                Added::New => sum.new += 1,
-                Added::There => sum.there += 1,
+    fn add(&mut self, file: &Path, run: &Run, added: Added) {
+        let outcome = match &run.outcome {
+            Outcome::Measured(measured) if measured.doubts.is_empty() => "measured".to_owned(),
+            Outcome::Measured(measured) => {
+                let doubts: Vec<&str> =
+                    measured.doubts.iter().map(|doubt| doubt.text.as_str()).collect();
+                format!("in doubt: {}", doubts.join("; "))
             }
+            Outcome::Failed(failed) => format!("failed: {}", failed.why),
+            Outcome::Cancelled => "cancelled".to_owned(),
+        };
+        let again = if added == Added::There { " (kept before)" } else { "" };
+        self.lines.push(format!("{} {}{again}: {outcome}", run.id, file.display()));
+        match added {
+            Added::New => self.new += 1,
+            Added::There => self.there += 1,
         }
-        sum
     }
 
     fn text(&self, is_dry: bool) -> String {
@@ -91,12 +94,17 @@ impl Sum {
 fn read(file: &Path, note: Option<&str>) -> Result<Vec<Run>, Expected> {
     let (bytes, written_ms) = bytes(file)?;
     let text = String::from_utf8_lossy(&bytes);
-    let mut runs = runs(&text, written_ms, note).map_err(|what| {
+    let is_kept = |run: &Run| note.is_some() && run.note.as_deref() != note;
+    let runs = runs(&text, written_ms, note).map_err(|what| {
         let help = "import takes fio's --output-format=json or json+, gdsio's lines, and runs/1";
         Expected::usage(format!("{}: {what}", file.display()), help)
     })?;
-    if runs.iter().any(|run| run.note.is_none()) {
-        runs.iter_mut().for_each(|run| run.note = run.note.take().or(note.map(str::to_owned)));
+    if runs.iter().any(is_kept) {
+        // With another note it would be another run of the same id.
+        let file = file.display();
+        terminal::hint(&format!(
+            "the note is left out for {file}: a run of a store stays as it is"
+        ));
     }
     Ok(runs)
 }
