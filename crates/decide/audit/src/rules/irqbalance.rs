@@ -94,8 +94,8 @@ pub(crate) fn spare(irqs: &[&Irq]) -> Vec<String> {
             .to_owned(),
         "systemctl cat irqbalance | grep -q '^ExecStart=.*OPTIONS' && v=OPTIONS".to_owned(),
         format!(
-            "(. $f; eval \"args=\\$$v\"; for irq in {}; do args=\"$args --banirq=$irq\"; done; \
-             echo \"$v=\\\"$args\\\"\") >> $f",
+            "(. $f; args=${{!v-}}; for irq in {}; do args=\"$args --banirq=$irq\"; done; \
+             echo \"$v='$args'\") >> $f",
             numbers.join(" ")
         ),
         "systemctl restart irqbalance".to_owned(),

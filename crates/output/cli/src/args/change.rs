@@ -27,7 +27,7 @@ pub(crate) struct Wishes {
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) profile: Option<PathBuf>,
 
-    /// Of the goal only these settings; what --set names comes beside them
+    /// Of the goal only these, besides --set
     #[arg(long, value_name = "SETTING", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 
