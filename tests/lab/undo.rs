@@ -13,7 +13,9 @@ use crate::look::said;
 /// A wish by what it is called, and its words.
 fn wishes(goals: &[&str]) -> Vec<(String, String)> {
     let goal = |goal: &&str| ((*goal).to_owned(), format!("--goal {goal}"));
-    goals.iter().map(goal).chain([("wide".to_owned(), change::wide())]).collect()
+    // Fights with a wish of the wide one.
+    let idle = ("idle".to_owned(), "--set c-states=10".to_owned());
+    goals.iter().map(goal).chain([("wide".to_owned(), change::wide()), idle]).collect()
 }
 
 /// Each goal, and a wish for much more than any goal, applied, verified, applied again, reverted.
