@@ -13,7 +13,7 @@ use crate::look::said;
 
 /// A setting that nearly every machine has, and what it is set to: whatever of it a machine lacks
 /// is told and left out. None of these is a recommendation; each makes the kernel write something.
-const WIDE: [&str; 50] = [
+const WIDE: [&str; 49] = [
     "nic-channels=2",
     "nic-rx-ring=512",
     "nic-tx-ring=512",
@@ -63,7 +63,6 @@ const WIDE: [&str; 50] = [
     "default-smp-affinity=3",
     "resume-latency=20",
     "d3cold-allowed=0",
-    "c-states=10",
 ];
 
 const SNAPSHOT: &str = include_str!("snapshot.py");

@@ -127,7 +127,7 @@ fn tuned(guest: &mut Guest, profile: &Profile) -> Result<(), Failed> {
     ensure(status == 0, || format!("{name}: tuned-adm verify ends with {status}"))?;
     ensure(verdict(guest)?.0 != 0, || format!("{name}: what was taken back is accepted"))?;
     let (goal, keys) = profile.goal;
-    ours(guest, &format!("apply --keep-going --goal {goal}"), &[0, 3])?;
+    ours(guest, &format!("apply --keep-going --goal {goal}"), &[0, 4])?;
     accepts(guest, keys)?;
     eprintln!(
         "tuned-adm verify accepts {name}: {}; of our goal {goal}: {}",

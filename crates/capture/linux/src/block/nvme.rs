@@ -190,11 +190,12 @@ fn namespace<'a>(root: &'a dyn Root, head: &str, seen: &Seen<'_>, path: &str) ->
     Disk::open(root, head, format!("{SUBSYSTEMS}/nvme-subsys{number}/{head}"))
 }
 
-/// A namespace that hangs from its function, as in old kernels, or whose controller cannot be read:
-/// the path tells the function.
+/// A namespace whose controller cannot be read. In old kernels there is none above it: it hangs from
+/// its function.
 fn without_controller(disk: &Disk<'_>, functions: &Functions<'_>) -> Drive {
     let mut drive = disk.drive(DriveKind::Nvme);
-    if let Some(function) = disk.function().and_then(|address| functions.get(address)) {
+    let above = disk.device().path().rsplit('/').next().and_then(|name| name.parse().ok());
+    if let Some(function) = above.and_then(|address| functions.get(address)) {
         drive.hidden_by = functions.behind_vmd(function.address);
         drive.controllers.push(Controller {
             name: function.address.to_string(),
@@ -204,7 +205,7 @@ fn without_controller(disk: &Disk<'_>, functions: &Functions<'_>) -> Drive {
             transport: "pcie".to_owned(),
             address: None,
             state: String::new(),
-            queues: 0,
+            queues: u32::try_from(drive.queues.len()).unwrap_or(u32::MAX),
             link_power: None,
             link_rate: None,
             ana_state: None,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Interrupts of storage controllers: managed vectors are right as they are; the others that carry
 //! requests belong on the controller's node. What carries none, an NVMe controller's admin queue for
-//! one, fires seldom and is worth no change.
+//! one, fires seldom: it is left where it may be taken there, and moved where it cannot.
 
 use std::collections::BTreeSet;
 
@@ -86,13 +86,16 @@ fn near(
     let is_far = |one: &Vector<'_>| {
         reach(work, one).is_some_and(|cpus| !cpus.is_empty() && !cpus.is_subset(&pool.wide))
     };
+    let is_away = |one: &Vector<'_>| {
+        reach(work, one).is_some_and(|cpus| !cpus.is_empty() && !cpus.overlaps(&pool.wide))
+    };
     let queues = by_queue(controller.vectors);
     let is_spread = queues.len() > 1;
     let is_moved = is_spread && queues.iter().flatten().any(is_far);
     let whole = pool.cpus.to_string();
     let others = controller.vectors.iter().filter(|one| one.is_movable());
     for vector in others.filter(|one| !(is_spread && one.is_io)) {
-        if vector.is_io && is_far(vector) {
+        if if vector.is_io { is_far(vector) } else { is_away(vector) } {
             put(work, controller, vector, whole.clone(), Asked::ByGoal, taken, draft);
         } else {
             draft.equal(DRIVE, 1);
