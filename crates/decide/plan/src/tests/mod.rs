@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The planner on machines made for one thing each.
 
+mod drives;
 mod moved;
 mod queues;
 mod wishes;
