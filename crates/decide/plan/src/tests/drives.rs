@@ -24,7 +24,6 @@ fn admin_queue_goes(cpus: &str) -> Vec<String> {
         affinity: Ok(cpus.clone()),
         effective: Ok(cpus),
         hint: CpuSet::new(),
-        node: None,
         managed: Managed::No,
         counts: Vec::new(),
     });

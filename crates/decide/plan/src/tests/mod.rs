@@ -102,7 +102,6 @@ fn add_port(machine: &mut Machine, name: &str, bus: u8, queues: u32) {
         affinity: all(),
         effective: all(),
         hint: CpuSet::new(),
-        node: None,
         managed: Managed::No,
         counts: Vec::new(),
     };
