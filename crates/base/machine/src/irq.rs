@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Interrupts.
 
-use units::{CpuSet, NodeId, PciAddress};
+use units::{CpuSet, PciAddress};
 
 use crate::Fact;
 
@@ -23,8 +23,6 @@ pub struct Irq {
     pub effective: Fact<CpuSet>,
     /// `affinity_hint`; empty when the driver gives none.
     pub hint: CpuSet,
-    /// `/proc/irq/N/node`: for managed vectors the node of their CPUs.
-    pub node: Option<NodeId>,
     /// Whether the kernel places it by itself.
     pub managed: Managed,
     /// (CPU, count) for CPUs that took it at least once.

@@ -22,10 +22,6 @@ pub struct Power {
     pub turbo: Fact<bool>,
     /// `intel_pstate/status` or `amd_pstate/status`.
     pub pstate_status: Fact<String>,
-    /// (value, CPUs) of `power/energy_perf_bias`, 0 performance to 15 saving.
-    pub epb: Vec<(u32, CpuSet)>,
-    /// (value, CPUs) of `power/pm_qos_resume_latency_us`: `0` no constraint, `n/a` no idle at all.
-    pub resume_latency: Vec<(String, CpuSet)>,
 }
 
 /// An idle state.
@@ -62,8 +58,6 @@ pub struct FrequencyPolicy {
     pub hardware_min_khz: Fact<u64>,
     /// `cpuinfo_max_freq`, kHz.
     pub hardware_max_khz: Fact<u64>,
-    /// `energy_performance_preference`.
-    pub epp: Fact<String>,
 }
 
 /// An uncore frequency domain (`intel_uncore_frequency`).
@@ -93,8 +87,6 @@ impl Default for Power {
             uncore: Vec::new(),
             turbo: Err(Default::default()),
             pstate_status: Err(Default::default()),
-            epb: Vec::new(),
-            resume_latency: Vec::new(),
         }
     }
 }

@@ -90,8 +90,6 @@ fn files_are_as_read(machine: &Machine, root: &Path) -> Result<(), Failed> {
             |cpus: &machine::Fact<units::CpuSet>| cpus.as_ref().ok().map(ToString::to_string);
         same("affinity", list(&irq.affinity), text("smp_affinity_list"))?;
         same("effective", list(&irq.effective), text("effective_affinity_list"))?;
-        let node = text("node").filter(|node| node != "-1");
-        same("node", irq.node.map(|node| node.to_string()), node)?;
     }
     Ok(())
 }

@@ -232,7 +232,6 @@ fn irq(number: u32, effective: Fact<&str>, count: u64, managed: Managed) -> Irq 
         affinity: Err(Why::Absent),
         effective: effective.map(list),
         hint: CpuSet::new(),
-        node: None,
         managed,
         counts: if count > 0 { vec![(number, count)] } else { Vec::new() },
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Changes that forbid each other, and values that forbid a change.
 
+use std::collections::BTreeSet;
+
 use machine::Fact;
 use setting::{LeftWhy, Planned};
 
@@ -14,51 +16,85 @@ const BOUNDS: [(&str, &str); 1] = [("uncore-min-frequency", "uncore-max-frequenc
 const PAIRS: [(&str, &str); 2] =
     [("dirty-ratio", "dirty-bytes"), ("dirty-background-ratio", "dirty-background-bytes")];
 
-/// Leaves the weaker of two changes that fight: what was named stays, then the costlier finding.
+/// A wish that has its way, and whether it is so already.
+#[derive(Clone, Copy)]
+struct Winner<'a> {
+    planned: &'a Planned,
+    is_so: bool,
+}
+
+impl Winner<'_> {
+    fn because(self) -> String {
+        let how = if self.is_so { "is wanted and so already" } else { "is changed by this plan" };
+        format!("{} {how}, and the two fight", self.planned.setting)
+    }
+}
+
+/// Leaves the weaker of two changes that fight: what was named first stays, then the costlier
+/// finding. What is wanted and so already has its place in that order: a plan made again after it
+/// was carried out comes to the same.
 pub(crate) fn settle(work: &Work<'_>, draft: &mut Draft) {
     let changes = std::mem::take(&mut draft.changes);
-    let mut kept: Vec<Drafted> = Vec::with_capacity(changes.len());
-    let mut ordered = changes;
-    ordered.sort_by_key(|drafted| (!drafted.is_named, drafted.rank));
-    let mut settings: Vec<String> = Vec::new();
-    for drafted in ordered {
-        let setting = &drafted.planned.setting;
-        let rival = settings.iter().find(|known| fights(work, known, setting));
-        if let Some(rival) = rival {
-            let because = because(rival);
-            draft.leave_drafted(drafted, LeftWhy::Conflict, because);
-        } else if let Some(because) = standing(work, &drafted) {
-            draft.leave_drafted(drafted, LeftWhy::Conflict, because);
-        } else {
-            if !settings.contains(setting) {
-                settings.push(setting.clone());
-            }
-            kept.push(drafted);
+    let so = draft.held().map(|held| (true, held.clone()));
+    let mut ordered: Vec<(bool, Drafted)> =
+        so.chain(changes.into_iter().map(|change| (false, change))).collect();
+    ordered.sort_by_key(|(_, drafted)| (!drafted.is_named, drafted.rank));
+    let obstacles = obstacles(work, &ordered);
+    for ((is_so, drafted), because) in ordered.into_iter().zip(obstacles) {
+        match because {
+            _ if is_so => {}
+            None => draft.changes.push(drafted),
+            Some(because) => draft.leave_drafted(drafted, LeftWhy::Conflict, because),
         }
     }
-    draft.changes = kept;
     bounds(work, draft);
+}
+
+/// What is in the way of each wish, the stronger ones coming first.
+fn obstacles(work: &Work<'_>, ordered: &[(bool, Drafted)]) -> Vec<Option<String>> {
+    let contested = contested(work);
+    let mut winners: Vec<Winner<'_>> = Vec::new();
+    let mut all = Vec::with_capacity(ordered.len());
+    for (is_so, drafted) in ordered {
+        let planned = &drafted.planned;
+        let is_contested = contested.contains(planned.setting.as_str());
+        let mut known = winners.iter().filter(|_| is_contested);
+        let rival = known.find(|known| fights(work, known.planned, planned));
+        let because = rival.map(|rival| rival.because()).or_else(|| standing(work, drafted));
+        if because.is_none() && is_contested {
+            winners.push(Winner { planned, is_so: *is_so });
+        }
+        all.push(because);
+    }
+    all
+}
+
+/// The settings that fight with others: all the rest needs no second look.
+fn contested<'a>(work: &Work<'a>) -> BTreeSet<&'a str> {
+    let entries = work.subject.catalogue.settings().iter();
+    let fighting = entries.filter(|entry| !entry.conflicts.is_empty());
+    let both = fighting.flat_map(|entry| std::iter::once(&entry.id).chain(&entry.conflicts));
+    both.map(String::as_str).collect()
 }
 
 /// Why a change that the plan would need beside its others cannot be one of them.
 pub(crate) fn rival(work: &Work<'_>, draft: &Draft, drafted: &Drafted) -> Option<String> {
-    let settings = draft.changes.iter().map(|one| one.planned.setting.as_str());
-    let mut rivals = settings.filter(|known| fights(work, known, &drafted.planned.setting));
-    rivals.next().map(because)
+    let mut changes = draft.changes.iter().map(|change| &change.planned);
+    let rival = changes.find(|planned| fights(work, planned, &drafted.planned))?;
+    Some(Winner { planned: rival, is_so: false }.because())
 }
 
-fn because(rival: &str) -> String {
-    format!("{rival} is changed by this plan, and the two fight")
-}
-
-fn fights(work: &Work<'_>, a: &str, b: &str) -> bool {
+/// Whether two wishes fight: those of two devices don't, those of a device and of the machine do.
+fn fights(work: &Work<'_>, a: &Planned, b: &Planned) -> bool {
     let says = |own: &str, other: &str| {
         let entry = work.entry(own);
         entry.is_some_and(|entry| {
             !is_placed(entry) && entry.conflicts.iter().any(|known| known == other)
         })
     };
-    a != b && (says(a, b) || says(b, a))
+    let meet = a.device.is_none() || b.device.is_none() || a.device == b.device;
+    let (one, other) = (a.setting.as_str(), b.setting.as_str());
+    meet && one != other && (says(one, other) || says(other, one))
 }
 
 /// A limit that somebody set in the pair's other spelling stays, unless the change was named.

@@ -114,7 +114,8 @@ pub(crate) struct Drafted {
     pub(crate) planned: Planned,
     /// Asked for by name: the guard against being locked out lets it pass.
     pub(crate) is_named: bool,
-    /// How much its finding matters: its place in the audit's order, the first being 0.
+    /// Its place among what was named, or how much its finding matters: its place in the audit's
+    /// order. The first is 0.
     pub(crate) rank: usize,
 }
 
@@ -131,6 +132,11 @@ impl Draft {
     /// Takes what is so already.
     pub(crate) fn hold(&mut self, drafted: Drafted) {
         self.held.push(drafted);
+    }
+
+    /// What is wanted, and so already.
+    pub(crate) fn held(&self) -> impl Iterator<Item = &Drafted> {
+        self.held.iter()
     }
 
     /// Every place that is wanted to be something, whether it is so or not.

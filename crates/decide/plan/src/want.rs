@@ -50,15 +50,17 @@ pub(crate) fn gather<'a>(work: &Work<'a>, draft: &mut Draft) -> Vec<Want<'a>> {
     // What is named for one device wins over what is named for all.
     let (of_all, of_one): (Vec<&Named>, Vec<&Named>) =
         work.request.named.iter().partition(|one| one.device.is_none());
-    for one in of_all.into_iter().chain(of_one) {
-        named(work, one, &mut wants, draft);
+    let ranked = of_all.into_iter().zip(of_one.len()..).chain(of_one.iter().copied().zip(0..));
+    for (one, rank) in ranked {
+        named(work, one, rank, &mut wants, draft);
     }
     if work.request.goal.is_some() {
+        let named = work.request.named.len();
         let mut taken: Taken =
             wants.iter().map(|want| (want.entry.id.clone(), label(want))).collect();
         let by_name = taken.clone();
         for (rank, finding) in work.audit.findings.iter().enumerate() {
-            found(work, finding, rank, &mut taken, &mut wants, draft);
+            found(work, finding, named + rank, &mut taken, &mut wants, draft);
         }
         count_equal(work, &by_name, draft);
     }
@@ -72,7 +74,13 @@ fn label(want: &Want<'_>) -> Option<String> {
     want.device.as_ref().map(|device| device.name.clone())
 }
 
-fn named<'a>(work: &Work<'a>, one: &Named, wants: &mut Vec<Want<'a>>, draft: &mut Draft) {
+fn named<'a>(
+    work: &Work<'a>,
+    one: &Named,
+    rank: usize,
+    wants: &mut Vec<Want<'a>>,
+    draft: &mut Draft,
+) {
     if is_guarded(&one.setting) {
         draft.leave(guarded(one));
         return;
@@ -107,7 +115,7 @@ fn named<'a>(work: &Work<'a>, one: &Named, wants: &mut Vec<Want<'a>>, draft: &mu
             to: words::spelled(entry.observe.form, &one.value),
             because: "asked for by name".to_owned(),
             is_named: true,
-            rank: 0,
+            rank,
         });
     }
 }

@@ -186,7 +186,6 @@ pub fn irq(number: u32, device: &str, function: PciAddress, queue: u32, cpus: Cp
         affinity: Ok(cpus.clone()),
         effective: Ok(cpus),
         hint: CpuSet::new(),
-        node: None,
         managed: Managed::No,
         counts: Vec::new(),
     }

@@ -41,7 +41,6 @@ pub fn full() -> Machine {
         max_khz: Ok(3_900_000),
         hardware_min_khz: Ok(800_000),
         hardware_max_khz: Ok(3_900_000),
-        epp: Ok("balance_performance".to_owned()),
     });
     machine
 }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Fact, Function, Irq, IrqSource, Managed, Nic, Why};
 use root::{Dir, Root};
-use units::{CpuSet, NodeId, PciAddress};
+use units::{CpuSet, PciAddress};
 
 pub(crate) use self::interrupts::Interrupts;
 use self::interrupts::Line;
@@ -132,7 +132,6 @@ fn files(
     let dir = Dir::new(root, format!("/proc/irq/{}", line.number));
     let hint = if hints == Hints::Kept { dir.text("affinity_hint").ok() } else { None };
     let hint = hint.and_then(|text| CpuSet::from_mask(&text).ok());
-    let node = dir.parse::<i64>("node").ok().and_then(|node| u32::try_from(node).ok());
     let (affinity, mode) = dir.text_with_mode("smp_affinity_list");
     let effective = dir.text("effective_affinity_list");
     let irq = Irq {
@@ -143,7 +142,6 @@ fn files(
         affinity: cpus(affinity, || dir.text("smp_affinity")),
         effective: cpus(effective, || dir.text("effective_affinity")),
         hint: hint.unwrap_or_default(),
-        node: node.map(NodeId),
         managed: Managed::No,
         counts: line.counts,
     };

@@ -176,18 +176,16 @@ fn files_of_an_interrupt() {
     root.file_with_mode("/proc/irq/40/smp_affinity_list", "4-7\n", 0o444)
         .file("/proc/irq/40/effective_affinity_list", "5\n")
         .file("/proc/irq/40/affinity_hint", "00000000,000000f0\n")
-        .file("/proc/irq/40/node", "1\n")
         .file("/proc/irq/41/smp_affinity", "ff\n")
-        .file("/proc/irq/41/node", "-1\n")
         .file("/proc/irq/42/smp_affinity_list", "all\n")
         .refuse("/proc/irq/42/effective_affinity_list", Why::Failed("EIO".to_owned()));
     let irqs = read(&root, text(&root), &[], &[], &mut Troubles::default());
     let set = |text| CpuSet::from_list(text).unwrap();
     assert_eq!(irqs[0].affinity, Ok(set("4-7")));
     assert_eq!(irqs[0].effective, Ok(set("5")));
-    assert_eq!((irqs[0].hint.clone(), irqs[0].node), (set("4-7"), Some(NodeId(1))));
+    assert_eq!(irqs[0].hint, set("4-7"));
     assert_eq!(irqs[0].managed, Managed::Told);
-    assert_eq!((irqs[1].affinity.clone(), irqs[1].node), (Ok(set("0-7")), None));
+    assert_eq!(irqs[1].affinity, Ok(set("0-7")));
     assert_eq!(irqs[1].managed, Managed::No);
     assert_eq!(irqs[2].affinity, Err(Why::Unparsed("all".to_owned())));
     assert_eq!(irqs[2].effective, Err(Why::Failed("EIO".to_owned())));

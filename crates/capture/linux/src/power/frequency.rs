@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! cpufreq policies, those that agree as one.
 
-use machine::{FrequencyPolicy, Why};
+use machine::FrequencyPolicy;
 use root::Dir;
 use units::{Cpu, CpuSet};
 
@@ -75,7 +75,6 @@ pub(crate) fn parse_words(text: &str) -> Option<CpuSet> {
 }
 
 fn policy(own: &Dir<'_>, cpus: CpuSet, driver: &str) -> FrequencyPolicy {
-    let epp = own.text("energy_performance_preference");
     FrequencyPolicy {
         cpus,
         driver: driver.to_owned(),
@@ -84,7 +83,6 @@ fn policy(own: &Dir<'_>, cpus: CpuSet, driver: &str) -> FrequencyPolicy {
         max_khz: own.parse("scaling_max_freq"),
         hardware_min_khz: own.parse("cpuinfo_min_freq"),
         hardware_max_khz: own.parse("cpuinfo_max_freq"),
-        epp: epp.and_then(|text| if text.is_empty() { Err(Why::NotSupported) } else { Ok(text) }),
     }
 }
 

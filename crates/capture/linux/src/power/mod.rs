@@ -9,11 +9,9 @@
 pub(crate) mod frequency;
 mod idle;
 
-use std::collections::BTreeMap;
-
 use machine::{Fact, Power, Uncore, Why};
 use root::{Dir, Root};
-use units::{Cpu, CpuSet};
+use units::CpuSet;
 
 use crate::{Troubles, cpu::numbered};
 
@@ -26,7 +24,6 @@ pub(crate) fn read(root: &dyn Root, troubles: &mut Troubles) -> Power {
     let online = dir.parse::<CpuSet>("online").map_or(folders.clone(), |set| set.and(&folders));
     let idle = dir.sub("cpuidle");
     let governor = idle.text("current_governor").or_else(|_| idle.text("current_governor_ro"));
-    let bias = per_cpu(&dir, &online, "energy_perf_bias");
     Power {
         idle_driver: idle.text("current_driver"),
         idle_governor: governor,
@@ -35,23 +32,7 @@ pub(crate) fn read(root: &dyn Root, troubles: &mut Troubles) -> Power {
         uncore: uncore(&dir.sub("intel_uncore_frequency")),
         turbo: turbo(&dir),
         pstate_status: dir.text("intel_pstate/status").or_else(|_| dir.text("amd_pstate/status")),
-        epb: bias.into_iter().filter_map(|(text, cpus)| Some((text.parse().ok()?, cpus))).collect(),
-        resume_latency: per_cpu(&dir, &online, "pm_qos_resume_latency_us"),
     }
-}
-
-/// A file of `cpuN/power`, by value. Where the first CPU lacks it, the kernel does not write it.
-fn per_cpu(dir: &Dir<'_>, online: &CpuSet, file: &str) -> Vec<(String, CpuSet)> {
-    let text = |cpu: Cpu| dir.text(&format!("cpu{cpu}/power/{file}"));
-    let mut values: BTreeMap<String, CpuSet> = BTreeMap::new();
-    for (index, cpu) in online.iter().enumerate() {
-        match text(cpu) {
-            Ok(value) => values.entry(value).or_default().insert(cpu),
-            Err(Why::Absent) if index == 0 => return Vec::new(),
-            Err(_) => {}
-        }
-    }
-    values.into_iter().collect()
 }
 
 /// Intel's own switch counts the other way round.
@@ -137,19 +118,5 @@ mod tests {
             (&uncore[0].min_khz, &uncore[0].initial_min_khz),
             (&Ok(800_000), &Err(Why::Absent))
         );
-    }
-
-    #[test]
-    fn values_of_each_cpu_are_gathered() {
-        let mut root = MemoryRoot::new();
-        root.file(&format!("{FOLDER}/online"), "0-2");
-        for (cpu, bias, latency) in [(0, "6", "0"), (1, "0", "n/a"), (2, "6", "0")] {
-            root.file(&format!("{FOLDER}/cpu{cpu}/power/energy_perf_bias"), bias)
-                .file(&format!("{FOLDER}/cpu{cpu}/power/pm_qos_resume_latency_us"), latency);
-        }
-        let power = power(&root);
-        let set = |text| CpuSet::from_list(text).unwrap();
-        assert_eq!(power.epb, [(0, set("1")), (6, set("0,2"))]);
-        assert_eq!(power.resume_latency, [("0".into(), set("0,2")), ("n/a".into(), set("1"))]);
     }
 }

@@ -17,7 +17,6 @@ fn with_driver(driver: &str, flag: &str) -> Machine {
     machine.power.policies[0] = FrequencyPolicy {
         driver: driver.into(),
         governor: "performance".into(),
-        epp: Err(Why::Absent),
         ..machine.power.policies[0].clone()
     };
     machine.host.cpu_flags.push(flag.into());

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What entries say of one another: conflicts, order, and the vendors' names for them.
 
-use setting::Setting;
+use setting::{Goal, Setting, WritePlace};
 
 use crate::entry::{MappedName, Origin, VendorMap};
 use crate::{Catalogue, Complaint};
+
+use super::wish::goal_key;
 
 /// Checks that `conflicts` and `after` name other settings, and that the order has no circle.
 pub(crate) fn links(
@@ -24,9 +26,33 @@ pub(crate) fn links(
             }
         }
     }
+    for rival in
+        setting.conflicts.iter().filter(|id| **id != setting.id).filter_map(|id| catalogue.get(id))
+    {
+        wished_both(setting, rival, origin, out);
+    }
     if is_after_itself(setting, catalogue) {
         let what = format!("`after` leads from `{}` back to itself", setting.id);
         out.push(origin.complain("after", what, "break the circle"));
+    }
+}
+
+/// A goal that wishes for both of two that fight would plan the one after the other, and back.
+fn wished_both(setting: &Setting, rival: &Setting, origin: &Origin, out: &mut Vec<Complaint>) {
+    let is_service = |entry: &Setting| {
+        // A service that fights with a placement is told to spare it.
+        entry.write.as_ref().and_then(|write| write.place) == Some(WritePlace::Service)
+    };
+    if is_service(setting) || is_service(rival) {
+        return;
+    }
+    for goal in [Goal::Throughput, Goal::Latency, Goal::Balanced] {
+        if setting.due(goal).is_some() && rival.due(goal).is_some() {
+            let what =
+                format!("the goal `{}` wishes for this and for `{}`", goal_key(goal), rival.id);
+            let help = "drop one of the wishes; what two settings only share is a `trade-off`";
+            out.push(origin.complain("conflicts", what, help));
+        }
     }
 }
 

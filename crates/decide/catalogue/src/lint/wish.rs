@@ -130,7 +130,8 @@ fn check_kept(goal: Goal, setting: &Setting, origin: &Origin, out: &mut Vec<Comp
     }
 }
 
-fn goal_key(goal: Goal) -> &'static str {
+/// The key of a goal in an entry's tables.
+pub(super) fn goal_key(goal: Goal) -> &'static str {
     match goal {
         Goal::Throughput => "throughput",
         Goal::Latency => "latency",

@@ -95,7 +95,8 @@ fn near(
     let whole = pool.cpus.to_string();
     let others = controller.vectors.iter().filter(|one| one.is_movable());
     for vector in others.filter(|one| !(is_spread && one.is_io)) {
-        if if vector.is_io { is_far(vector) } else { is_away(vector) } {
+        let is_wrong = if vector.is_io { is_far(vector) } else { is_away(vector) };
+        if is_wrong {
             put(work, controller, vector, whole.clone(), Asked::ByGoal, taken, draft);
         } else {
             draft.equal(DRIVE, 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The planner on machines made for one thing each.
 
+mod drives;
 mod moved;
 mod queues;
 mod wishes;
@@ -101,7 +102,6 @@ fn add_port(machine: &mut Machine, name: &str, bus: u8, queues: u32) {
         affinity: all(),
         effective: all(),
         hint: CpuSet::new(),
-        node: None,
         managed: Managed::No,
         counts: Vec::new(),
     };

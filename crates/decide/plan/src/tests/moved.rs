@@ -1,48 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Values that a change moves beside its own: kept where they are wanted, and brought back.
 
-use machine::{Aspm, Controller, Drive, DriveKind, Link, LinkSide};
+use machine::{Aspm, Link, LinkSide};
 use setting::Planned;
 
 use super::*;
 
-/// An NVMe drive on node 1.
-fn add_drive(machine: &mut Machine, name: &str, bus: u8) {
-    let address = format!("0000:{bus:02x}:00.0").parse().unwrap();
-    machine.functions.push(Function::new(address));
-    let controller = Controller {
-        name: name.split('n').take(2).collect::<Vec<_>>().join("n"),
-        function: Some(address),
-        node: Some(NodeId(1)),
-        driver: Some("nvme".to_owned()),
-        queues: 4,
-        transport: "pcie".to_owned(),
-        state: "live".to_owned(),
-        address: None,
-        link_power: None,
-        link_rate: None,
-        ana_state: None,
-    };
-    machine.drives.push(Drive {
-        name: name.to_owned(),
-        kind: DriveKind::Nvme,
-        model: Err(Why::Absent),
-        serial: Ok(format!("S{bus}")),
-        wwid: Err(Why::Absent),
-        firmware: Err(Why::Absent),
-        size: Err(Why::Absent),
-        controllers: vec![controller],
-        hidden_by: None,
-        queues: Vec::new(),
-        rotational: Ok(false),
-        logical_block: Ok(512),
-        physical_block: Ok(512),
-        holders: Vec::new(),
-        mounts: Vec::new(),
-        temperature_mc: Err(Why::Absent),
-        percentage_used: Err(Why::Absent),
-        apst: Err(Why::Absent),
-    });
+/// The NVMe drive `number` on node 1.
+pub(super) fn add_drive(machine: &mut Machine, number: u32, bus: u8) {
+    let mut function = Function::new(format!("0000:{bus:02x}:00.0").parse().unwrap());
+    (function.node, function.node_from) = (Some(NodeId(1)), NodeFrom::Own);
+    machine.drives.push(support::made::drive(number, &function, 4));
+    machine.functions.push(function);
 }
 
 fn of(setting: &str, device: &str, value: &str) -> Observation {
@@ -60,7 +29,7 @@ fn lines(plan: &Plan) -> Vec<(&str, &str, &str)> {
 #[test]
 fn a_named_value_stays_in_the_plan_after_what_moves_it() {
     let mut machine = machine();
-    add_drive(&mut machine, "nvme0n1", 0x41);
+    add_drive(&mut machine, 0, 0x41);
     let seen = |scheduler: &str| {
         [of("block-scheduler", "nvme0n1", scheduler), of("block-nr-requests", "nvme0n1", "64")]
     };
@@ -153,7 +122,7 @@ fn in_order(text: &str, lines: &[&str]) {
 #[test]
 fn an_undo_brings_back_what_the_kernel_moves() {
     let mut machine = near();
-    add_drive(&mut machine, "nvme0n1", 0x41);
+    add_drive(&mut machine, 0, 0x41);
     machine.nics[0].tx_queues[1].xps = Ok(CpuSet::from_list("41,79").unwrap());
     let seen = [
         of("block-scheduler", "nvme0n1", "mq-deadline"),
@@ -177,7 +146,7 @@ fn an_undo_brings_back_what_the_kernel_moves() {
 /// A link whose L1 sleeps and whose L0s does not.
 fn linked() -> Machine {
     let mut machine = machine();
-    add_drive(&mut machine, "nvme0n1", 0x41);
+    add_drive(&mut machine, 0, 0x41);
     let files = [("l0s_aspm", false), ("l1_aspm", true), ("l1_1_pcipm", true)];
     let files = files.map(|(name, on)| (name.to_owned(), on)).to_vec();
     machine.functions[0].link = Some(Link {

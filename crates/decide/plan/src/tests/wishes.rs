@@ -61,19 +61,39 @@ fn channels_that_cannot_be_read_are_left_with_the_reason() {
 }
 
 #[test]
+fn what_fights_is_left_before_and_after_the_other_was_written() {
+    let mut machine = machine();
+    let wishes = names(&["nic-adaptive-rx=on@eth0", "nic-rx-usecs=8"]);
+    for (at, name) in ["eth0", "eth1"].into_iter().enumerate() {
+        add_port(&mut machine, name, 0x81 + u8::try_from(at).unwrap(), 2);
+    }
+    for is_written in [false, true] {
+        let mut seen = Vec::new();
+        for nic in &mut machine.nics {
+            let adaptive = is_written && nic.name == "eth0";
+            nic.coalescing = Ok(coalescing(Some(adaptive), 50));
+            let word = if adaptive { "on" } else { "off" };
+            for (setting, value) in [("nic-adaptive-rx", word), ("nic-rx-usecs", "50")] {
+                let device = Some(nic.name.clone());
+                seen.push(Observation { device, ..observed(setting, value) });
+            }
+        }
+        let plan = planned(&machine, &seen, &wishes);
+        let usecs = plan.changes.iter().filter(|one| one.setting == "nic-rx-usecs");
+        let nics: Vec<_> = usecs.map(|one| one.device.as_ref().unwrap().name.as_str()).collect();
+        assert_eq!(nics, ["eth1"], "written: {is_written}: {plan:#?}");
+        assert_eq!(left(&plan, "nic-rx-usecs"), [LeftWhy::Conflict]);
+        let adaptive = plan.changes.iter().any(|one| one.setting == "nic-adaptive-rx");
+        assert_eq!(adaptive, !is_written);
+    }
+}
+
+#[test]
 fn a_delay_needs_no_adaptive_moderation() {
     let mut machine = machine();
     add_port(&mut machine, "eth0", 0x81, 2);
-    let now = |adaptive_rx| Coalescing {
-        adaptive_rx,
-        rx_usecs: Some(3),
-        adaptive_tx: None,
-        rx_frames: None,
-        tx_usecs: None,
-        tx_frames: None,
-    };
     let mut to = |adaptive: Option<bool>, wish: &str| {
-        machine.nics[0].coalescing = Ok(now(adaptive));
+        machine.nics[0].coalescing = Ok(coalescing(adaptive, 3));
         let plan = planned(&machine, &[of_nic("nic-rx-usecs", "3")], &names(&[wish]));
         plan.changes.iter().map(|one| one.to.clone()).collect::<Vec<_>>()
     };
@@ -81,6 +101,17 @@ fn a_delay_needs_no_adaptive_moderation() {
     assert_eq!(to(None, "nic-rx-usecs=50@eth0"), ["rx-usecs=50"]);
     // Of itself there is nothing to switch.
     assert_eq!(to(None, "nic-adaptive-rx=off@eth0"), [""; 0]);
+}
+
+fn coalescing(adaptive_rx: Option<bool>, usecs: u32) -> Coalescing {
+    Coalescing {
+        adaptive_rx,
+        rx_usecs: Some(usecs),
+        adaptive_tx: None,
+        rx_frames: None,
+        tx_usecs: None,
+        tx_frames: None,
+    }
 }
 
 fn of_nic(setting: &str, value: &str) -> Observation {

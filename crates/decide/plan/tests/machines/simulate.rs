@@ -88,7 +88,7 @@ fn file(after: &mut Seen, planned: &Planned, path: &str) {
             all.iter_mut().find(|one| one.number == queue).unwrap().rps = Ok(set());
         }
         "mtu" => nic(machine, planned).mtu = Ok(to.parse().unwrap()),
-        "turbo-boost" => machine.power.turbo = Ok((to == "on") != path.ends_with("no_turbo")),
+        "turbo-boost" => machine.power.turbo = Ok(to == "on"),
         "nvme-apst" => {
             for drive in &mut machine.drives {
                 if drive.controllers.iter().any(|path| path.function == function) {
