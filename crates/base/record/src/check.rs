@@ -153,7 +153,6 @@ mod tests {
             service: None,
             cpu_ns_per_op: Some(700.0),
             late: None,
-            missed: None,
             series: Vec::new(),
         }
     }

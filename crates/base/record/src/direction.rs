@@ -53,9 +53,6 @@ pub struct Direction {
     /// thread was not there. None in closed loop.
     #[serde(default)]
     pub late: Option<u64>,
-    /// Operations of an open loop whose time came and that were never submitted. None in closed loop.
-    #[serde(default)]
-    pub missed: Option<u64>,
     /// What happened second by second, the ramp included.
     #[serde(default)]
     pub series: Vec<Second>,

@@ -20,6 +20,10 @@ pub struct Measured {
     /// Operations in flight, on average over time; none where the tool does not tell.
     #[serde(default)]
     pub mean_depth: Option<f64>,
+    /// Operations of an open loop whose time came and that were never submitted: whether they would
+    /// have read or written is drawn at submission. None in closed loop and where the tool does not tell.
+    #[serde(default)]
+    pub missed: Option<u64>,
     /// What the kernel counted at the devices beside what the engine did.
     #[serde(default)]
     pub devices: Vec<DeviceCounters>,

@@ -205,7 +205,6 @@ mod tests {
             service: None,
             cpu_ns_per_op: Some(700.0),
             late: None,
-            missed: None,
             series: Vec::new(),
         }
     }
@@ -237,6 +236,7 @@ mod tests {
             directions: vec![direction()],
             cpu_ns_per_op: Some(700.0),
             mean_depth: None,
+            missed: None,
             devices: Vec::new(),
             steady: None,
             flags: Vec::new(),

@@ -30,14 +30,17 @@ pub struct Knee {
 pub enum Why {
     /// Twice as much in flight would bring less than a tenth more operations a second: this share.
     Gain(f64),
-    /// The 99th percentile is more than twice that of the first point: so many times it.
+    /// The 99th percentile is more than twice that of the first point, and twice as much in flight
+    /// would bring less than half as many operations more: so many times it.
     Latency(f64),
 }
 
 /// Twice as much in flight has to bring at least a tenth more work to be worth it.
 const LEAST_GAIN: f64 = 0.1;
-/// So many times the first point's 99th percentile is too long.
+/// So many times the first point's 99th percentile is too long, unless it buys [`GOOD_GAIN`].
 const LONGEST: f64 = 2.0;
+/// Latency for so much more work is a choice, not a knee.
+const GOOD_GAIN: f64 = 0.5;
 
 /// The knee of points by rising number in flight; none where they do not reach it.
 pub fn knee(points: &[Point]) -> Option<Knee> {
@@ -52,8 +55,7 @@ fn why(first: &Point, one: &Point, next: &Point) -> Option<Why> {
         return Some(Why::Gain(gain));
     }
     let times = next.p99_ns? / first.p99_ns.filter(|ns| *ns > 0.0)?;
-    // Some latency for much more work is a choice, not a knee.
-    (times > LONGEST && gain < 0.5).then_some(Why::Latency(times))
+    (times > LONGEST && gain < GOOD_GAIN).then_some(Why::Latency(times))
 }
 
 /// What twice as much in flight brings of operations a second, by the step between two points: 1 where

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where a thread sits: its CPU, and the node of its memory; set, and read back.
 
-use std::io;
-
 use record::{PlacedThread, QueueInterrupt};
 use root::Root;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use units::{Cpu, NodeId};
 
 /// Where a thread is to be.
@@ -23,21 +20,8 @@ pub struct Seat {
 ///
 /// # Errors
 /// The kernel refused, or bound it to something else.
-pub(crate) fn take(seat: &Seat) -> io::Result<()> {
-    let Some(Cpu(cpu)) = seat.cpu else { return Ok(()) };
-    let number = usize::try_from(cpu).unwrap_or(usize::MAX);
-    if number >= CpuSet::MAX_CPU {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
-    let mut wanted = CpuSet::new();
-    wanted.set(number);
-    sched_setaffinity(None, &wanted)?;
-    // A cpuset that forbids the CPU makes the kernel choose others without a word.
-    if sched_getaffinity(None)? == wanted {
-        Ok(())
-    } else {
-        Err(io::Error::from_raw_os_error(libc::EINVAL))
-    }
+pub(crate) fn take(seat: &Seat) -> Result<(), run::Error> {
+    seat.cpu.map_or(Ok(()), |cpu| run::bind(&[cpu].into_iter().collect()))
 }
 
 /// The record of a seat that was taken. `memory_node` is what the kernel says of the pages.
@@ -72,12 +56,16 @@ mod tests {
     #[test]
     fn a_seat_is_taken_or_refused() {
         let thread = std::thread::spawn(|| {
-            let allowed = sched_getaffinity(None).unwrap();
-            let first = (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).unwrap();
+            let allowed = || rustix::thread::sched_getaffinity(None).unwrap();
+            let first = (0..1024).find(|cpu| allowed().is_set(*cpu)).unwrap();
             let seat = |cpu| Seat { cpu: Some(Cpu(cpu)), ..Seat::default() };
             take(&seat(u32::try_from(first).unwrap())).unwrap();
-            assert_eq!(sched_getaffinity(None).unwrap().count(), 1);
-            assert!(take(&seat(1023)).is_err() && take(&seat(u32::MAX)).is_err());
+            assert_eq!(allowed().count(), 1);
+            // Beyond what a fixed set holds, too, the kernel is asked.
+            for absent in [1023, 4096, 65_535] {
+                assert!(take(&seat(absent)).is_err(), "{absent}");
+            }
+            assert_eq!(allowed().count(), 1);
             take(&Seat::default()).unwrap();
         });
         thread.join().unwrap();

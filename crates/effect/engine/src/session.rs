@@ -295,7 +295,8 @@ fn set_up(shared: &Shared<'_>, number: u32, targets: &[u32]) -> Result<Ready, wa
     let workload = shared.workload;
     let place = usize::try_from(number).unwrap_or(usize::MAX);
     let seat = shared.seats.get(place).cloned().unwrap_or_default();
-    seat::take(&seat).map_err(|error| ("binding a thread to its CPU", error))?;
+    let refused = |error| ("binding a thread to its CPU", std::io::Error::other(error));
+    seat::take(&seat).map_err(refused)?;
     if !matches!(workload.pace, record::Pace::Closed) {
         kernel::sharpen_timers().map_err(|error| ("sharpening timers", error))?;
     }

@@ -49,7 +49,6 @@ pub(crate) fn sum(summed: Summed<'_>, doubts: &mut Vec<Doubt>) -> Outcome {
     let cpu_ns_per_op = real(cpu_ns) / real(operations);
     if let [only] = directions.as_mut_slice() {
         only.cpu_ns_per_op = Some(cpu_ns_per_op);
-        only.missed = is_open(workload).then(|| missed(ended));
     }
     let busy_ns: u64 = ended.iter().map(|one| one.tally.busy_ns).sum();
     let mean_depth = real(busy_ns) / 1e9 / seconds;
@@ -64,6 +63,7 @@ pub(crate) fn sum(summed: Summed<'_>, doubts: &mut Vec<Doubt>) -> Outcome {
         directions,
         cpu_ns_per_op: Some(cpu_ns_per_op),
         mean_depth: Some(mean_depth),
+        missed: is_open(workload).then(|| missed(ended)),
         devices,
         steady: Some(steady),
         flags: summed.flags,
@@ -145,7 +145,6 @@ fn direction(summed: &Summed<'_>, kind: Kind, seconds: f64) -> Direction {
         service: is_open.then(|| Latency::from(service)),
         cpu_ns_per_op: None,
         late: is_open.then_some(late),
-        missed: None,
         series,
     }
 }

@@ -31,6 +31,7 @@ use root::LiveRoot;
 
 pub use command::{NotStarted, become_command};
 pub use error::Error;
+pub use policy::bind;
 pub use priority::IoPriority;
 pub use program::DriveError;
 
@@ -60,7 +61,7 @@ pub fn carry_out(
     extras: &Extras<'_>,
 ) -> Result<Carried, Error> {
     let entered = extras.cgroup.map(|folder| cgroup::enter(folder, placement)).transpose()?;
-    policy::set_affinity(&placement.cpus)?;
+    policy::bind(&placement.cpus)?;
     policy::set_memory(&placement.memory)?;
     priority::set(extras.nice, extras.io)?;
     Ok(Carried { _entered: entered })

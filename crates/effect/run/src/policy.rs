@@ -14,8 +14,11 @@ const BIND: u32 = 2;
 const LOCAL: u32 = 4;
 const PREFERRED_MANY: u32 = 5;
 
-/// Binds this thread to CPUs.
-pub(crate) fn set_affinity(cpus: &CpuSet) -> Result<(), Error> {
+/// Binds this thread to CPUs, of as many as any kernel has.
+///
+/// # Errors
+/// The kernel refused, or a cpuset made it take fewer without a word.
+pub fn bind(cpus: &CpuSet) -> Result<(), Error> {
     let refused = |source| Error::Affinity { cpus: cpus.clone(), source };
     kernel::set_affinity(&words(cpus)).map_err(refused)?;
     let left = set(&kernel::affinity().map_err(refused)?);
@@ -89,14 +92,12 @@ mod tests {
         let thread = std::thread::spawn(|| {
             let all = set(&kernel::affinity().unwrap());
             let one: CpuSet = all.first().into_iter().collect();
-            set_affinity(&one).unwrap();
+            bind(&one).unwrap();
             assert_eq!(set(&kernel::affinity().unwrap()), one);
             let absent = one.or(&list("65535"));
-            assert!(
-                matches!(set_affinity(&absent), Err(Error::Narrowed { left, .. }) if left == one)
-            );
-            assert!(matches!(set_affinity(&list("65535")), Err(Error::Affinity { .. })));
-            assert!(matches!(set_affinity(&CpuSet::new()), Err(Error::Affinity { .. })));
+            assert!(matches!(bind(&absent), Err(Error::Narrowed { left, .. }) if left == one));
+            assert!(matches!(bind(&list("65535")), Err(Error::Affinity { .. })));
+            assert!(matches!(bind(&CpuSet::new()), Err(Error::Affinity { .. })));
         });
         thread.join().unwrap();
     }

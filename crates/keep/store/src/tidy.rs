@@ -37,7 +37,6 @@ pub(crate) fn figures(direction: &Direction) -> Vec<(String, &'static str, f64)>
     };
     add("cpu_ns_per_op", "ns", direction.cpu_ns_per_op);
     add("late", "1", direction.late.map(number));
-    add("missed", "1", direction.missed.map(number));
     let spans = [("latency", &direction.latency), ("service", &direction.service)];
     for (span, latency) in spans.into_iter().filter_map(|(span, of)| Some((span, of.as_ref()?))) {
         add(&format!("{span}_min"), "ns", latency.min_ns.map(number));
@@ -76,6 +75,10 @@ pub fn csv(runs: &[Run]) -> String {
             for (name, unit, value) in figures(direction) {
                 row(kind(direction.kind), &name, unit, value.to_string());
             }
+        }
+        // Never submitted, so of no direction.
+        if let Some(missed) = measured.missed {
+            row("", "missed", "1", missed.to_string());
         }
     }
     String::from_utf8(table.into_inner().unwrap_or_default()).unwrap_or_default()

@@ -35,7 +35,8 @@ pub(crate) struct Ring<'a> {
 }
 
 impl<'a> Ring<'a> {
-    /// Registers files and region. What the kernel refuses of that is told, and done without.
+    /// Registers files, which it fails without, and the region: where the kernel refuses that, it is
+    /// told, and done without.
     pub(crate) fn new(
         ring: &'a mut IoUring,
         files: &'a [std::fs::File],

@@ -171,6 +171,7 @@ fn measured(report: &Report, jobs: &[&Job], beside: bool) -> Result<Measured, Re
         directions,
         cpu_ns_per_op,
         mean_depth: judge::mean_depth(jobs),
+        missed: None,
         devices: Vec::new(),
         steady: None,
         flags: Vec::new(),
@@ -231,7 +232,6 @@ fn direction(way: Way, flows: &[Flow], doubts: &mut Vec<Doubt>) -> Result<Direct
         service: None,
         cpu_ns_per_op: None,
         late: None,
-        missed: None,
         series: Vec::new(),
     })
 }

@@ -84,6 +84,7 @@ fn measured(line: &Line) -> Measured {
             .and_then(|latency| latency.mean_ns)
             .map(|ns| ns / 1e9 * direction.iops),
         directions: vec![direction],
+        missed: None,
         cpu_ns_per_op: None,
         devices: Vec::new(),
         steady: None,
@@ -113,7 +114,6 @@ fn direction(line: &Line) -> Direction {
         service: None,
         cpu_ns_per_op: None,
         late: None,
-        missed: None,
         series: Vec::new(),
     }
 }

@@ -33,7 +33,6 @@ fn measured() -> Outcome {
         service: None,
         cpu_ns_per_op: Some(700.5),
         late: None,
-        missed: None,
         series: Vec::new(),
     };
     Outcome::Measured(Box::new(Measured {
@@ -41,6 +40,7 @@ fn measured() -> Outcome {
         directions: vec![direction],
         cpu_ns_per_op: Some(700.5),
         mean_depth: None,
+        missed: None,
         devices: Vec::new(),
         steady: None,
         flags: Vec::new(),

@@ -65,6 +65,8 @@ fn numbers(measured: &Measured, columns: usize) -> Vec<Line> {
     lines.extend(each_second(measured, columns));
     let mut facts = vec![format!("{} s", plain_seconds(measured.seconds))];
     facts.extend(measured.mean_depth.map(|depth| format!("{depth:.1} in flight on average")));
+    let missed = measured.missed.filter(|missed| *missed > 0);
+    facts.extend(missed.map(|missed| format!("{missed} came due and were never submitted")));
     facts.extend(measured.cpu_ns_per_op.map(|ns| format!("{} of CPU an operation", time(ns))));
     lines.push(Line::default());
     lines.extend(field("over", &facts.join(", "), LABEL, columns));
