@@ -388,6 +388,9 @@ fn one_of_a_pair_is_written_and_bounds_stay_bounds() {
     let up = ["uncore-min-frequency=2000000", "uncore-max-frequency=2200000"];
     let plan = planned(&machine(), &seen, &names(&up));
     assert_eq!(settings(&plan), ["uncore-max-frequency", "uncore-min-frequency"]);
+    let percent = [observed("min-performance", "20"), observed("max-performance", "40")];
+    let plan = planned(&machine(), &percent, &names(&["min-performance=50", "max-performance=60"]));
+    assert_eq!(settings(&plan), ["max-performance", "min-performance"]);
     let down = ["uncore-max-frequency=700000", "uncore-min-frequency=600000"];
     let plan = planned(&machine(), &seen, &names(&down));
     assert_eq!(settings(&plan), ["uncore-min-frequency", "uncore-max-frequency"]);
