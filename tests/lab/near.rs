@@ -44,7 +44,10 @@ const HELD: &str = "sh -c 'cat /proc/self/cgroup; grep _allowed_list: /proc/self
 /// command has ended, and is not where the command never began.
 fn in_a_cgroup(guest: &mut Guest) -> Result<(), Failed> {
     let top = "/sys/fs/cgroup";
-    said(guest, &format!("mountpoint -q {top} || mount -t cgroup2 cgroup2 {top}; mkdir {top}/none"))?;
+    said(
+        guest,
+        &format!("mountpoint -q {top} || mount -t cgroup2 cgroup2 {top}; mkdir {top}/none"),
+    )?;
     let drives = "for c in /sys/class/nvme/nvme*; do \
         test $(cat $c/device/numa_node) = 0 && echo ${c##*/}n1; done | head -n 1";
     let drive = said(guest, drives)?;
@@ -53,7 +56,9 @@ fn in_a_cgroup(guest: &mut Guest) -> Result<(), Failed> {
     let inside = HELD.replace("FAR", far.trim());
     let exec = |group: &str, command: &str| {
         let drive = drive.trim();
-        format!("nearside exec --near {drive} --memory bind --cgroup {top}/{group} -- {command} 2>&1")
+        format!(
+            "nearside exec --near {drive} --memory bind --cgroup {top}/{group} -- {command} 2>&1"
+        )
     };
     // Without the controller there is no cpuset to fill, and what was made goes again.
     let refused = said(guest, &format!("{} || ls {top}/none", exec("none/near", "true")))?;
@@ -61,10 +66,8 @@ fn in_a_cgroup(guest: &mut Guest) -> Result<(), Failed> {
     ensure(is_plain, || refused.clone())?;
     said(guest, &format!("echo +cpuset > {top}/cgroup.subtree_control"))?;
     let own = said(guest, &exec("near", &inside))?;
-    let wanted = format!(
-        "0::/near\nCpus_allowed_list:\t{0}\nMems_allowed_list:\t0\nheld\n",
-        near.trim()
-    );
+    let wanted =
+        format!("0::/near\nCpus_allowed_list:\t{0}\nMems_allowed_list:\t0\nheld\n", near.trim());
     ensure(own.trim() == wanted.trim(), || format!("{own}\nwanted:\n{wanted}"))?;
     // An affinity alone holds nobody.
     let free = format!("nearside exec --near {} -- {inside}", drive.trim());

@@ -10,10 +10,8 @@ use crate::draft::{Draft, Drafted, Work};
 use crate::want::is_placed;
 
 /// (lower, upper): writing the lower above the upper is refused, and so is the reverse.
-const BOUNDS: [(&str, &str); 2] = [
-    ("uncore-min-frequency", "uncore-max-frequency"),
-    ("min-performance", "max-performance"),
-];
+const BOUNDS: [(&str, &str); 2] =
+    [("uncore-min-frequency", "uncore-max-frequency"), ("min-performance", "max-performance")];
 
 /// Two spellings of one limit: the kernel zeroes the other when one is written (mm/page-writeback.c).
 const PAIRS: [(&str, &str); 2] =
