@@ -31,6 +31,7 @@ fn main() {
         });
     }
     trials.push(trial("refusals_end_with_125", &[], refusals));
+    trials.push(trial("what_lies_over_devices_is_near_them", &[], over_others));
     for name in synthetic::names() {
         let from = format!("synthetic:{name}");
         trials.push(trial(format!("nodes::{name}"), &[], move || on_every_node(&from)));
@@ -210,6 +211,22 @@ fn on_every_node(from: &str) -> Result<(), Failed> {
         let placement = document(&["exec", "--near", name, "--json", "--from", from])?;
         same(name, list(&placement["cpus"]).map_err(failed)?, cpus)?;
         same(name, placement["memory"]["nodes"].as_str(), Some(&*node["id"].to_string()))?;
+    }
+    Ok(())
+}
+
+/// Volumes, bonds and VLANs: `topology --near` names the node that `exec --near` goes to.
+fn over_others() -> Result<(), Failed> {
+    let sick = ["dm-0", "vg0/data", "/dev/mapper/vg0-data", "bond0", "bond0.100"];
+    let names = sick.map(|name| (name, "synthetic:sick-two-socket")).into_iter();
+    for (name, from) in names.chain(["md126", "md127"].map(|name| (name, "synthetic:r7725xd"))) {
+        let placement = document(&["exec", "--near", name, "--json", "--from", from])?;
+        let drawn = answer(&mut nearside(&["topology", "--near", name, "--from", from]))?;
+        let line = drawn.lines().find_map(|line| line.strip_prefix("node")).unwrap_or_default();
+        let nodes = placement["nodes"].as_str().unwrap_or_default();
+        if nodes.is_empty() || !line.trim_start().starts_with(&format!("{nodes}, of ")) {
+            return Err(failed(format!("{name}: exec goes to {nodes}\n{drawn}")));
+        }
     }
     Ok(())
 }

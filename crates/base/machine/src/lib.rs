@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod below;
 mod block;
 mod cpu;
 mod diff;
@@ -36,6 +37,7 @@ mod rdma;
 mod site;
 mod sub_numa;
 
+pub use below::Below;
 pub use block::{Controller, Drive, DriveKind, HiddenBy, Queue, Volume, VolumeKind};
 pub use cpu::{Cache, CacheKind, CoreKind, Cpus, Smt, Thread};
 pub use diff::Difference;

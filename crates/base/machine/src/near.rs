@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::{Cpu, CpuSet, NodeId, PciAddress};
 
+use crate::below::{self, Below};
 use crate::{Drive, Machine, NodeFrom};
 
 /// What is near a device.
@@ -18,6 +19,8 @@ pub struct Near {
     pub node: Option<NodeId>,
     /// Where the node came from.
     pub node_from: NodeFrom,
+    /// The hardware below it, of a volume, a partition, or a link without hardware of its own.
+    pub below: Vec<Below>,
     /// CPUs of the node; those of `local_cpulist` where the node is unknown.
     pub cpus: CpuSet,
     /// Those of `cpus` that are online, allowed to this process and not isolated.
@@ -32,10 +35,12 @@ pub struct Near {
 
 impl Machine {
     /// What is near a device, named as a person names it: a drive (`nvme0n1`), a controller
-    /// (`nvme0`), a NIC, a GPU, an RDMA device, or a PCI address with or without its domain.
+    /// (`nvme0`), a NIC, a GPU, an RDMA device, a PCI address with or without its domain, or what
+    /// lies over drives or NICs ([`Machine::below`]).
     pub fn near(&self, device: &str) -> Option<Near> {
         let (function, node) = self.place_of(device)?;
         let function = function.and_then(|address| self.function(address));
+        let below = self.below(device);
         let entry = node.and_then(|id| self.nodes.iter().find(|entry| entry.id == id));
         let local = || function.map(|function| function.local_cpus.clone()).unwrap_or_default();
         let cpus = entry.map_or_else(local, |entry| entry.cpus.clone());
@@ -44,7 +49,12 @@ impl Machine {
             device: device.to_owned(),
             function: function.map(|function| function.address),
             node,
-            node_from: function.map(|function| function.node_from).unwrap_or_default(),
+            node_from: match function {
+                Some(function) => function.node_from,
+                None if node.is_some() => below::node_from(self, &below),
+                None => NodeFrom::default(),
+            },
+            below,
             cores: self.by_core(&usable),
             usable,
             cpus,
@@ -60,10 +70,15 @@ impl Machine {
         found.ok().and_then(|index| self.functions.get(index))
     }
 
-    /// The function and node of a device by any of its names.
+    /// The function and node of a device by any of its names. Of several devices below a volume or a
+    /// link: no function, and the node that all of them are on.
     pub fn place_of(&self, device: &str) -> Option<(Option<PciAddress>, Option<NodeId>)> {
         let device = device.strip_prefix("/dev/").unwrap_or(device);
-        let drive = || self.drives.iter().find(|drive| drive.name == device).map(place_of_drive);
+        let drive = || {
+            let drive = self.drives.iter().find(|drive| drive.name == device)?;
+            let place = below::below_drive(drive);
+            Some((place.function, place.node))
+        };
         let controller = || {
             let mut all = self.drives.iter().flat_map(|drive| &drive.controllers);
             all.find(|each| each.name == device).map(|each| (each.function, each.node))
@@ -84,7 +99,13 @@ impl Machine {
             let function = self.function(device.parse().ok()?)?;
             Some((Some(function.address), function.node))
         };
-        drive().or_else(controller).or_else(nic).or_else(gpu).or_else(rdma).or_else(address)
+        let stacked = || match self.below(device).as_slice() {
+            [] => None,
+            [one] => Some((one.function, one.node)),
+            several => Some((None, below::common_node(several))),
+        };
+        let found = drive().or_else(controller).or_else(stacked).or_else(nic);
+        found.or_else(gpu).or_else(rdma).or_else(address)
     }
 
     /// Those of `cpus` that are online, allowed and not isolated.
@@ -110,13 +131,6 @@ impl Machine {
             drives.chain(nics).chain(gpus).filter(|name| *name != except).collect();
         names.into_iter().cloned().collect()
     }
-}
-
-/// A drive with several paths is where its first path with a known node is.
-fn place_of_drive(drive: &Drive) -> (Option<PciAddress>, Option<NodeId>) {
-    let known = drive.controllers.iter().find(|each| each.node.is_some());
-    let first = known.or(drive.controllers.first());
-    first.map_or((None, None), |each| (each.function, each.node))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! The order in which a plan is made, on one screen.
 
 use audit::Subject;
+use machine::Machine;
 use setting::Plan;
 
 use crate::draft::{Draft, Work};
@@ -13,6 +14,7 @@ use crate::{beside, conflict, guard, named, order, placement, resolve, want};
 pub fn plan(subject: &Subject<'_>, request: &Request) -> Plan {
     let goal = request.goal.unwrap_or(subject.goal);
     let subject = Subject { goal, ..*subject };
+    let request = &with_hardware(subject.machine, request);
     let audit = audit::audit(&subject);
     let work = Work::new(&subject, request, &audit);
     let mut draft = Draft::default();
@@ -29,4 +31,15 @@ pub fn plan(subject: &Subject<'_>, request: &Request) -> Plan {
     order::sort(&work, &mut draft.changes);
     let plan = draft.finish(request);
     Plan { beside: beside::of(&work, &plan.changes), ..plan }
+}
+
+/// A volume, bond or VLAN that a plan is narrowed to stands for the drives or ports below it as well.
+fn with_hardware(machine: &Machine, request: &Request) -> Request {
+    let mut devices = request.devices.clone();
+    for below in request.devices.iter().flat_map(|device| machine.below(device)) {
+        if !devices.contains(&below.device) {
+            devices.push(below.device);
+        }
+    }
+    Request { devices, ..request.clone() }
 }

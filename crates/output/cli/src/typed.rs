@@ -25,7 +25,7 @@ impl Carried {
 }
 
 /// Verbs that look at a machine, which may be a captured one.
-const LOOKING: &[&str] = &["topology", "audit", "plan", "capture"];
+const LOOKING: &[&str] = &["topology", "audit", "plan"];
 /// Verbs that know settings.
 const KNOWING: &[&str] = &["audit", "plan", "apply", "persist", "explain"];
 /// Verbs that read or write a journal.

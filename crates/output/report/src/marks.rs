@@ -52,16 +52,20 @@ impl Mark {
         }
     }
 
-    /// What it means.
-    pub(crate) fn meaning(self) -> &'static str {
-        match self {
+    /// What it means in a machine.
+    pub(crate) fn meaning(self, machine: &Machine) -> String {
+        let threads = machine.cpus.smt.threads_per_core;
+        let alike = machine.cpus.threads.iter().all(|thread| thread.kind == CoreKind::Uniform);
+        let text = match self {
+            Self::Full if threads > 1 && alike => return format!("core of {threads} threads"),
             Self::Full => "core",
             Self::First => "only its first thread",
             Self::Later => "only its second thread",
             Self::Isolated => "isolated",
             Self::Forbidden => "not allowed here",
             Self::Offline => "offline",
-        }
+        };
+        text.to_owned()
     }
 }
 
@@ -177,14 +181,9 @@ pub(crate) fn legend(machine: &Machine) -> Line {
     let mut line = Line::default();
     for mark in seen(machine) {
         let gap = if line == Line::default() { "" } else { "   " };
-        let threads = machine.cpus.smt.threads_per_core;
         line.push(Role::Plain, gap);
         line.push(mark.role(), mark.sign().to_string());
-        line.push(Role::Dim, format!(" {}", mark.meaning()));
-        let alike = machine.cpus.threads.iter().all(|thread| thread.kind == CoreKind::Uniform);
-        if mark == Mark::Full && threads > 1 && alike {
-            line.push(Role::Dim, format!(" of {threads} threads"));
-        }
+        line.push(Role::Dim, format!(" {}", mark.meaning(machine)));
     }
     line
 }

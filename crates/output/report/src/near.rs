@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is near a device: the CPUs and memory to use for it, and a line that does so.
 
-use machine::{Machine, Near, NodeFrom};
+use std::collections::BTreeMap;
+
+use machine::{Below, Machine, Near, NodeFrom};
 use units::{CpuSet, NodeId};
 
 use crate::error::UnknownDevice;
@@ -57,11 +59,18 @@ fn title(machine: &Machine, near: &Near, columns: usize) -> Vec<Line> {
 
 fn node_text(near: &Near) -> String {
     let Some(node) = near.node else {
-        return match near.function {
-            Some(_) => "unknown: neither the firmware nor the bridges above tell it".to_owned(),
-            None => "none: no hardware is below it".to_owned(),
+        return match (near.below.as_slice(), near.function) {
+            (below @ [_, _, ..], _) => several(below),
+            (_, Some(_)) => {
+                "unknown: neither the firmware nor the bridges above tell it".to_owned()
+            }
+            (_, None) => "none: no hardware is below it".to_owned(),
         };
     };
+    if !near.below.is_empty() {
+        let below = names::compact(near.below.iter().map(|one| one.device.as_str()));
+        return format!("{node}, of {below} below it");
+    }
     let from = match near.node_from {
         NodeFrom::Own => "as the firmware says for the device itself",
         NodeFrom::Parent => "as the firmware says for a bridge above it",
@@ -73,6 +82,20 @@ fn node_text(near: &Near) -> String {
     format!("{node}, {from}")
 }
 
+/// Devices of which no node is common, by their nodes.
+fn several(below: &[Below]) -> String {
+    let mut by_node: BTreeMap<Option<NodeId>, Vec<&str>> = BTreeMap::new();
+    for one in below {
+        by_node.entry(one.node).or_default().push(&one.device);
+    }
+    let parts = by_node.into_iter().map(|(node, devices)| {
+        let node =
+            node.map_or("a node that is not known".to_owned(), |node| format!("node {node}"));
+        format!("{} on {node}", names::compact(devices))
+    });
+    format!("several: {}", parts.collect::<Vec<_>>().join("; "))
+}
+
 /// The CPUs to use: one thread of each core first, then their siblings.
 fn cpus(machine: &Machine, near: &Near, columns: usize) -> Vec<Line> {
     let first: CpuSet = near.cores.iter().filter_map(CpuSet::first).collect();
@@ -80,6 +103,9 @@ fn cpus(machine: &Machine, near: &Near, columns: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     if near.usable.is_empty() {
         let reason = match near.node {
+            None if near.below.len() > 1 => {
+                "none to prefer: `nearside exec --near` takes all nodes"
+            }
             None => "none to prefer, since its node is not known",
             Some(_) if near.cpus.is_empty() => "none: this node has no CPUs",
             Some(_) => "none: all CPUs of the node are offline, isolated or not allowed here",

@@ -180,8 +180,8 @@ fn doubt(work: &Work<'_>, setting: &str, device: &str) -> &'static str {
     if is_found { "" } else { NOT_FOUND }
 }
 
-const NOT_FOUND: &str = " (no finding of the audit: they may be taken far away, and are near now or \
-                         bring too little to matter)";
+const NOT_FOUND: &str =
+    " (the audit does not find this: it brings little, or they are near by chance)";
 
 /// The value that a setting was named with for a device.
 fn named<'a>(work: &Work<'a>, setting: &str, device: &Device) -> Option<&'a str> {

@@ -27,10 +27,20 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
                   firmware, kernel and placement costs throughput or latency, with the evidence \
                   read, what it costs, and what to do.\n\nWithout a verb it prints one screen: the \
                   machine, its three costliest findings, and what could not be seen. Nothing \
-                  but apply, revert and persist changes the machine; bench and sweep write to \
-                  a device only where its serial number is told.",
+                  but apply, revert, persist and exec --cgroup changes the machine; bench and sweep \
+                  write to a device only where its serial number is told.",
     after_long_help = "Try:  nearside audit --goal latency   nearside topology --near nvme0n1\n      \
-                  nearside capture                nearside --from synthetic:r7725xd",
+                  nearside capture                nearside --from synthetic:r7725xd\n\n\
+                  Exit codes:\n  \
+                  0    done\n  \
+                  1    a fault of nearside's own\n  \
+                  2    wrong arguments\n  \
+                  3    findings at --fail-on or above, or something is not as it was set\n  \
+                  4    what is needed is not there, or what was named is not possible here\n  \
+                  5    a change failed, and all of it was taken back\n  \
+                  6    taking back failed, too: look at `nearside revert --list`\n  \
+                  130  interrupted, and taken back\n  \
+                  exec ends as its command does; 125 to 127 as env(1) has them",
     disable_help_subcommand = true,
     arg_required_else_help = false
 )]

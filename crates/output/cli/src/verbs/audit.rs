@@ -53,10 +53,15 @@ fn select(outcome: &mut Outcome, machine: &Machine, asked: &Audit) -> Result<(),
     Ok(())
 }
 
+/// What is about a device, or about the hardware below it.
 fn of_device(outcome: &mut Outcome, machine: &Machine, device: &str) -> Result<(), Expected> {
-    outcome.findings.retain(|finding| audit::is_about(finding, machine, device));
+    let below = machine.below(device);
+    let names = || below.iter().map(|one| one.device.as_str()).chain([device]);
+    let is_about = |finding: &Finding| names().any(|name| audit::is_about(finding, machine, name));
+    outcome.findings.retain(is_about);
     outcome.settings.retain(|observation| {
-        observation.device.as_ref().is_some_and(|name| audit::is_same(machine, name, device))
+        let seen = observation.device.as_ref();
+        seen.is_some_and(|seen| names().any(|name| audit::is_same(machine, seen, name)))
     });
     let is_silent = outcome.findings.is_empty() && outcome.settings.is_empty();
     let name = device.strip_prefix("/dev/").unwrap_or(device);

@@ -29,9 +29,14 @@ pub(crate) fn run(common: &Common, explain: &Explain) -> Result<Ended, Expected>
     Ok(Ended::Well)
 }
 
-/// The setting of that id, or the only one whose id or title holds the words.
+/// The setting of that id, or that a vendor's firmware calls so, or the only one whose id or title
+/// holds the words.
 fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Setting, Expected> {
-    if let Some(setting) = catalogue.get(name) {
+    let is_called = |setting: &&Setting| {
+        setting.vendors.iter().any(|vendor| vendor.attribute.eq_ignore_ascii_case(name))
+    };
+    let known = catalogue.get(name).or_else(|| catalogue.settings().iter().find(is_called));
+    if let Some(setting) = known {
         return Ok(setting);
     }
     let words = name.to_lowercase();

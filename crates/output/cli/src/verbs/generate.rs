@@ -34,7 +34,8 @@ fn command() -> clap::Command {
 /// A page for the program and one for each verb.
 fn pages() -> Vec<String> {
     let command = command();
-    let verbs = command.get_subcommands().map(|verb| format!("nearside-{}", verb.get_name()));
+    let shown = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let verbs = shown.map(|verb| format!("nearside-{}", verb.get_name()));
     std::iter::once("nearside".to_owned()).chain(verbs).collect()
 }
 
@@ -89,5 +90,7 @@ fn machine(name: &str, folder: Option<&Path>) -> Result<(), Expected> {
     })?;
     machine.tree().write_to(folder).map_err(|error| {
         Expected::precondition(format!("cannot write into {}: {error}", folder.display()), "")
-    })
+    })?;
+    terminal::hint(&format!("wrote {name}; look at it: nearside --from {}", folder.display()));
+    Ok(())
 }

@@ -89,22 +89,23 @@ fn foot(machine: &Machine, canvas: &mut Canvas, top: u32) -> u32 {
 /// What squares, frames and colours mean, of those that occur; gives the lower edge.
 fn legend(machine: &Machine, canvas: &mut Canvas, top: u32) -> u32 {
     let marks = marks::seen(machine).into_iter();
-    let mut parts: Vec<(Class, &str)> =
-        marks.map(|mark| (node::class(mark), mark.meaning())).collect();
+    let mut parts: Vec<(Class, String)> =
+        marks.map(|mark| (node::class(mark), mark.meaning(machine))).collect();
     let boxes = [
         (Class::Cache, "frame: cores that share an L3 cache"),
         (Class::Tile, "drive, port, GPU or other device"),
         (Class::Low, "◂ its link runs below its best"),
     ];
-    parts.extend(boxes.into_iter().filter(|(class, _)| canvas.has(*class)));
+    let boxes = boxes.into_iter().filter(|(class, _)| canvas.has(*class));
+    parts.extend(boxes.map(|(class, text)| (class, text.to_owned())));
     let (mut left, mut top) = (MARGIN, top);
     for (class, text) in parts {
-        let width = 18 + canvas::estimate(text, 12) + 24;
+        let width = 18 + canvas::estimate(&text, 12) + 24;
         if left > MARGIN && left + width > WIDTH - MARGIN {
             (left, top) = (MARGIN, top + 20);
         }
         canvas.square(left, top, node::SQUARE, class);
-        canvas.text(left + 18, top + 11, 12, Class::Dim, text, width);
+        canvas.text(left + 18, top + 11, 12, Class::Dim, &text, width);
         left += width;
     }
     top + 14

@@ -122,23 +122,23 @@ fn cores(
     (left, top, width): Place,
 ) -> u32 {
     let has_caches = machine.l3_domains().next().is_some();
+    let in_a_row = usize::try_from(width / PITCH).unwrap_or(1).max(1);
     let mut at = (left, top);
     for stretch in marks::stretches(machine, within) {
         let length = u32::try_from(stretch.marks.len()).unwrap_or(u32::MAX / PITCH);
         if at.0 > left && at.0 - left + length.saturating_mul(PITCH) > width {
             at = (left, at.1 + ROW);
         }
-        let mut marks = stretch.marks.as_slice();
-        while !marks.is_empty() {
-            let room = usize::try_from((left + width - at.0) / PITCH).unwrap_or(1).max(1);
-            let (now, later) = marks.split_at_checked(room).unwrap_or((marks, &[]));
-            at.0 = squares(canvas, now, at, has_caches);
-            marks = later;
-            if !marks.is_empty() {
-                at = (left, at.1 + ROW);
-            }
+        let rows: Vec<&[Mark]> = stretch.marks.chunks(in_a_row).collect();
+        if has_caches {
+            frame(canvas, &rows, at);
         }
-        at.0 += PITCH / 2 + 3;
+        for (marks, y) in rows.iter().zip((at.1..).step_by(ROW as usize)) {
+            squares(canvas, marks, (at.0, y));
+            at.1 = y;
+        }
+        let longest = rows.first().map_or(0, |row| row.len());
+        at.0 += u32::try_from(longest).unwrap_or(0) * PITCH + PITCH / 2 + 3;
     }
     let threads = machine.cpus.threads.iter().filter(|thread| within(thread));
     let cpus: CpuSet = threads.map(|thread| thread.cpu).collect();
@@ -151,18 +151,21 @@ fn cores(
     bottom
 }
 
-/// A row of squares from a point on, in a frame where there are caches to share; gives its right end.
-fn squares(canvas: &mut Canvas, marks: &[Mark], (x, y): (u32, u32), framed: bool) -> u32 {
-    let length = u32::try_from(marks.len()).unwrap_or(0) * PITCH;
-    if framed {
-        let inset = (PITCH - SQUARE).div_ceil(2) + 1;
-        let place = (x.saturating_sub(inset), y - inset, length + inset, SQUARE + 2 * inset);
-        canvas.rect(place, Class::Cache);
-    }
+/// A frame around rows of squares from a point on.
+fn frame(canvas: &mut Canvas, rows: &[&[Mark]], (x, y): (u32, u32)) {
+    let longest = rows.first().map_or(0, |row| row.len());
+    let [columns, rows] = [longest, rows.len()].map(|count| u32::try_from(count).unwrap_or(0));
+    let inset = (PITCH - SQUARE).div_ceil(2) + 1;
+    let (width, height) = (columns * PITCH + inset, rows.saturating_sub(1) * ROW + SQUARE);
+    let place = (x.saturating_sub(inset), y - inset, width, height + 2 * inset);
+    canvas.rect(place, Class::Cache);
+}
+
+/// A row of squares from a point on.
+fn squares(canvas: &mut Canvas, marks: &[Mark], (x, y): (u32, u32)) {
     for (number, mark) in (0..).zip(marks) {
         canvas.square(x + number * PITCH, y, SQUARE, class(*mark));
     }
-    x + length
 }
 
 /// What a tile says: a name, then lines that wrap.

@@ -44,8 +44,7 @@ pub(crate) fn stacked(machine: &Machine, columns: usize) -> Vec<Line> {
     }
     let made = |nic: &&Nic| matches!(nic.kind, NicKind::Bond | NicKind::Bridge | NicKind::Vlan);
     for nic in machine.nics.iter().filter(made).filter(|nic| !nic.lower.is_empty()) {
-        let nodes = nic_nodes(machine, nic);
-        let far = far_note(&nodes);
+        let far = far_note(&nodes_below(machine, &nic.name));
         let lower = names::compact(nic.lower.iter().map(String::as_str));
         let text = format!("{} over {lower}{far}", words::nic_kind(nic.kind));
         lines.extend(frame::field(&nic.name, &text, 12, columns));
@@ -67,7 +66,7 @@ fn volume_text(machine: &Machine, volume: &Volume) -> String {
     let label = volume.label.as_ref().map_or_else(String::new, |label| format!("{label}: "));
     let level = volume.level.as_ref().map_or_else(String::new, |level| format!(" {level}"));
     let size = volume.size.as_ref().map(|size| format!(" {}", words::drive_size(*size)));
-    let far = far_note(&volume_nodes(machine, volume));
+    let far = far_note(&nodes_below(machine, &volume.name));
     let over = match volume.members.as_slice() {
         [] => String::new(),
         members => format!(" over {}", names::compact(members.iter().map(String::as_str))),
@@ -84,51 +83,9 @@ fn far_note(nodes: &BTreeSet<NodeId>) -> String {
     }
 }
 
-/// Nodes of the drives under a volume, partitions and volumes below it included.
-fn volume_nodes(machine: &Machine, volume: &Volume) -> BTreeSet<NodeId> {
-    let mut nodes = BTreeSet::new();
-    let mut seen = BTreeSet::from([volume.name.as_str()]);
-    let mut waiting: Vec<&str> = volume.members.iter().map(String::as_str).collect();
-    while let Some(name) = waiting.pop() {
-        if !seen.insert(name) {
-            continue;
-        }
-        if let Some(below) = machine.volumes.iter().find(|other| other.name == name) {
-            waiting.extend(below.members.iter().map(String::as_str));
-        }
-        let drives = machine.drives.iter().filter(|drive| is_part_of(name, &drive.name));
-        nodes.extend(drives.flat_map(|drive| drive.controllers.iter().filter_map(|c| c.node)));
-    }
-    nodes
-}
-
-/// Whether `name` is the drive or one of its partitions: `nvme0n1p2`, `sda1`.
-fn is_part_of(name: &str, drive: &str) -> bool {
-    let digits = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
-    match name.strip_prefix(drive) {
-        Some("") => true,
-        Some(rest) if drive.ends_with(|c: char| c.is_ascii_digit()) => {
-            rest.strip_prefix('p').is_some_and(digits)
-        }
-        Some(rest) => digits(rest),
-        None => false,
-    }
-}
-
-fn nic_nodes(machine: &Machine, nic: &Nic) -> BTreeSet<NodeId> {
-    let mut nodes = BTreeSet::new();
-    let mut seen = BTreeSet::from([nic.name.as_str()]);
-    let mut waiting: Vec<&str> = nic.lower.iter().map(String::as_str).collect();
-    while let Some(name) = waiting.pop() {
-        if !seen.insert(name) {
-            continue;
-        }
-        if let Some(below) = machine.nics.iter().find(|other| other.name == name) {
-            nodes.extend(below.node);
-            waiting.extend(below.lower.iter().map(String::as_str));
-        }
-    }
-    nodes
+/// Nodes of the hardware under a volume or a link.
+fn nodes_below(machine: &Machine, name: &str) -> BTreeSet<NodeId> {
+    machine.below(name).into_iter().filter_map(|below| below.node).collect()
 }
 
 /// Links of drives, NICs and GPUs that run below what the card could do, and who holds them back.
