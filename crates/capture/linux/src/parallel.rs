@@ -5,6 +5,7 @@
 //! them. Two threads halve that. There are no more of them, so that a look at a server that works
 //! takes little from it. The order of the answers never depends on the threads.
 
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 
 /// Fewer items are not worth a thread.
@@ -22,17 +23,34 @@ pub(crate) fn both<A: Send, B>(
     })
 }
 
+/// So many times the threads go for more: items differ in what they cost.
+const BATCHES: usize = 64;
+
 /// What `each` makes of every item, in the order of the items.
-pub(crate) fn map<T: Send, R: Send>(mut items: Vec<T>, each: impl Fn(T) -> R + Sync) -> Vec<R> {
+pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, each: impl Fn(T) -> R + Sync) -> Vec<R> {
     if items.len() < WORTH {
         return items.into_iter().map(each).collect();
     }
-    let half = items.split_off(items.len() / 2);
-    let each = &each;
-    let run = |items: Vec<T>| items.into_iter().map(each).collect::<Vec<R>>();
-    let (second, mut first) = both(|| run(half), || run(items));
-    first.extend(second);
-    first
+    let batch = items.len().div_ceil(BATCHES);
+    let waiting = Mutex::new(items.into_iter().enumerate());
+    let next = || {
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.by_ref().take(batch).collect::<Vec<_>>()
+    };
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let items = next();
+            if items.is_empty() {
+                return done;
+            }
+            done.extend(items.into_iter().map(|(at, item)| (at, each(item))));
+        }
+    };
+    let (mut all, others) = both(&work, &work);
+    all.extend(others);
+    all.sort_unstable_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, made)| made).collect()
 }
 
 /// A panic of the thread goes on in the caller's.
