@@ -116,7 +116,7 @@ pub(crate) fn found(seen: &Seen, request: &Request, plan: &Plan) -> Result<(), S
         let Some(device) = &planned.device else { continue };
         let of_kind = || findings.iter().filter(|finding| finding.id == planned.setting);
         let is_found = of_kind().any(|one| audit::is_about(one, &seen.machine, &device.name));
-        let is_told = ["no finding of the audit", "shares the cores"]
+        let is_told = ["the audit does not find this", "shares the cores"]
             .iter()
             .any(|reason| planned.because.contains(reason));
         if !is_found && !is_told && !is_reset(plan, planned) {

@@ -42,6 +42,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
                   130  interrupted, and taken back\n  \
                   exec ends as its command does; 125 to 127 as env(1) has them",
     disable_help_subcommand = true,
+    // Below, so that short help fits a screen of 24 lines.
+    disable_version_flag = true,
     arg_required_else_help = false
 )]
 pub(crate) struct Arguments {
@@ -50,6 +52,10 @@ pub(crate) struct Arguments {
 
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
+
+    /// Print version
+    #[arg(short = 'V', long, action = clap::ArgAction::Version, hide_short_help = true)]
+    pub(crate) version: (),
 }
 
 /// What every verb takes.
