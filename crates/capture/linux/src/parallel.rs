@@ -47,7 +47,7 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, each: impl Fn(T) -> R + Sync)
             done.extend(items.into_iter().map(|(at, item)| (at, each(item))));
         }
     };
-    let (mut all, others) = both(&work, &work);
+    let (mut all, others) = both(work, work);
     all.extend(others);
     all.sort_unstable_by_key(|(at, _)| *at);
     all.into_iter().map(|(_, made)| made).collect()
