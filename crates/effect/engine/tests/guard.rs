@@ -199,9 +199,14 @@ fn open_at(disk: &Loop, path: &Path) -> Result<(), Failed> {
 fn partition() -> Result<(), Failed> {
     let disk = Loop::new()?;
     let device = disk.device.to_string_lossy().into_owned();
-    let script = format!("printf 'size=32768\\n,\\n' | sfdisk -q {device}");
+    // A loop device shows partitions only where it is told to.
+    let script =
+        format!("printf 'size=32768\\n,\\n' | sfdisk -q --no-reread {device} && partx -a {device}");
     call("sh", &["-c", &script])?;
-    disk.is_refused_for("it has a partition")
+    let refused = disk.is_refused_for("it has a partition");
+    // They would outlive the file, and be the next one's.
+    call("partx", &["-d", &device])?;
+    refused
 }
 
 /// Every block is kept account of; where there are too many, nothing is written at all.
