@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Times and names of runs.
 
-use record::Run;
+use record::{FormatError, Run};
 
 /// RFC 3339 in UTC, to the millisecond: `2026-03-01T12:00:00.250Z`. What no calendar has is its
 /// beginning.
 pub fn rfc3339(ms: u64) -> String {
     let time = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     time.unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+/// What of a run contradicts what; none where all of it can be true.
+pub(crate) fn contradiction(run: &Run) -> Option<String> {
+    match run.check() {
+        Ok(()) => None,
+        Err(FormatError::Contradiction(what)) => Some(what),
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 /// A name that sorts by time and is that of this record alone: the same output read twice has the

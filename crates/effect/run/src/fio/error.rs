@@ -26,6 +26,9 @@ pub enum Refused {
         /// What is wrong with it.
         what: String,
     },
+    /// Each number may be, and all of them together not.
+    #[error("the numbers contradict each other: {0}")]
+    Contradiction(String),
 }
 
 impl Refused {

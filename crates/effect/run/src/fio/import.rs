@@ -43,6 +43,9 @@ pub fn runs(output: &Output, about: &About) -> Result<Vec<Run>, Refused> {
                 None if judge::is_interrupted(&output.notes) => Outcome::Cancelled,
                 None => Outcome::Measured(Box::new(measured(report, &jobs, beside)?)),
             };
+            if let Some(what) = stamp::contradiction(&run) {
+                return Err(Refused::Contradiction(what));
+            }
             run.id = stamp::id(&run);
             runs.push(run);
         }

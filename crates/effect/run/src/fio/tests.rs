@@ -162,6 +162,11 @@ fn contradictions_and_other_units_are_refused_by_name() {
         ),
         ("/jobs/0/read/clat_ns/percentile", json!({"x": 9}), "the key is no number"),
         ("/jobs/0/read", json!([]), "jobs[0].read: it is no object"),
+        (
+            "/jobs/0/read/clat_ns/mean",
+            json!(9e12),
+            "the numbers contradict each other: Read: latency: a mean of 9000000000000 ns",
+        ),
     ] {
         let refusal = change(path, value);
         assert!(refusal.contains(wanted), "{path}: {refusal}");

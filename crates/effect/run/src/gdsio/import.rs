@@ -2,8 +2,8 @@
 //! From what gdsio printed to records of runs.
 
 use record::{
-    Direction, Doubt, DoubtKind, DriveState, Engine, Environment, Kind, Latency, Measured, Outcome,
-    Run, SCHEMA, Unknown,
+    Direction, Doubt, DoubtKind, DriveState, Engine, Environment, Failed, Kind, Latency, Measured,
+    Outcome, Run, SCHEMA, Unknown,
 };
 
 use super::parse::{Line, Output};
@@ -28,6 +28,10 @@ pub fn runs(output: &Output, about: &About) -> Vec<Run> {
     let mut runs = Vec::new();
     for line in &output.lines {
         let mut run = run(line, about, started_ms);
+        if let Some(what) = stamp::contradiction(&run) {
+            let why = format!("the numbers contradict each other: {what}");
+            run.outcome = Outcome::Failed(Failed { why, failures: Vec::new() });
+        }
         run.id = stamp::id(&run);
         #[expect(
             clippy::cast_possible_truncation,
