@@ -189,7 +189,12 @@ fn verified() -> Result<(), Failed> {
 fn misunderstood() -> Result<(), Failed> {
     let place = Place::new()?;
     place.file("data", 1)?;
+    let made = Command::new("mkfifo").arg(place.path("pipe")).status()?;
+    hold(made.success(), || "mkfifo".to_owned())?;
     for (words, code, wanted) in [
+        // Nobody writes to it: to open it would take for ever.
+        ("bench pipe", 2, "neither a block device nor a file"),
+        ("bench pipe --dry-run", 2, "neither a block device nor a file"),
         ("bench data --bs 4x", 2, "--bs: \"4x\" is no size"),
         ("bench data --rw sideways", 2, "--rw: nearside's own engine does not know \"sideways\""),
         ("bench data --bs 3000", 2, "places and sizes must be multiples of its"),
@@ -208,7 +213,7 @@ fn misunderstood() -> Result<(), Failed> {
         place.refused(words, code, wanted)?;
     }
     hold(!Path::new("/dev/nearside-typo").exists(), || "a file was made in /dev".to_owned())?;
-    hold(place.names()? == ["data"], || format!("{:?}", place.names()))
+    hold(place.names()? == ["data", "pipe"], || format!("{:?}", place.names()))
 }
 
 fn script() -> Result<(), Failed> {

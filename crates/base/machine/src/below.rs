@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use units::{NodeId, PciAddress};
 
-use crate::{Drive, Machine, NodeFrom, Volume};
+use crate::{Drive, Machine, Nic, NodeFrom, Volume};
 
 /// A drive or NIC that something lies over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,16 +72,20 @@ impl Machine {
     }
 
     fn below_link(&self, name: &str) -> Vec<Below> {
+        let called = |name: &str| self.nics.iter().find(|nic| nic.name == name);
+        let has_hardware = |nic: &Nic| nic.function.is_some() || nic.node.is_some();
         let mut found = Vec::new();
-        let mut seen = BTreeSet::new();
-        let mut waiting = vec![name];
+        let mut seen = BTreeSet::from([name]);
+        let top = called(name).filter(|nic| !has_hardware(nic));
+        let mut waiting: Vec<&str> =
+            top.into_iter().flat_map(|nic| &nic.lower).map(String::as_str).collect();
         while let Some(name) = waiting.pop() {
-            let nic = self.nics.iter().find(|nic| nic.name == name);
-            let Some(nic) = nic.filter(|_| seen.insert(name)) else { continue };
-            waiting.extend(nic.lower.iter().map(String::as_str));
-            if seen.len() > 1 && (nic.function.is_some() || nic.node.is_some()) {
+            let Some(nic) = called(name).filter(|_| seen.insert(name)) else { continue };
+            if has_hardware(nic) {
                 let (function, node) = (nic.function, nic.node);
                 found.push(Below { device: nic.name.clone(), function, node });
+            } else {
+                waiting.extend(nic.lower.iter().map(String::as_str));
             }
         }
         found

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nearside_engine::{Error, Fallback, Finished, Request, Seat, run};
 use record::{
-    Access, Blocks, Cache, Division, DoubtKind, FailureKind, Kind, Limits, Measured, Mix, Outcome,
-    Pace, Pattern, Sharing, Target, Verify, WhenFull, Workload,
+    Blocks, Cache, Division, DoubtKind, FailureKind, Kind, Limits, Measured, Mix, Outcome, Pace,
+    Pattern, Sharing, Target, Verify, WhenFull, Workload,
 };
 use root::LiveRoot;
+use support::made::workload;
 
 const MIB: u64 = 1 << 20;
 
@@ -35,28 +36,6 @@ impl Made {
 
     fn path(&self) -> String {
         self.folder.path().join("file").to_string_lossy().into_owned()
-    }
-}
-
-/// Random reads of 4 KiB, 8 deep, for a quarter of a second.
-fn workload(path: &str) -> Workload {
-    Workload {
-        targets: vec![Target { path: path.to_owned(), make_bytes: None }],
-        sharing: Sharing::EachItsOwn,
-        threads: 1,
-        depth: 8,
-        mix: Mix::READS,
-        pattern: Pattern::Uniform,
-        blocks: Blocks::One { bytes: 4096 },
-        write_blocks: None,
-        offset_bytes: 0,
-        length_bytes: None,
-        division: Division::Whole,
-        pace: Pace::Closed,
-        limits: Limits { seconds: Some(0.25), ..Limits::default() },
-        access: Access::default(),
-        verify: None,
-        seed: 1,
     }
 }
 

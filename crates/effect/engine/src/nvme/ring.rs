@@ -65,16 +65,11 @@ impl Queue for CommandRing<'_> {
         // and stays mapped and untouched until it is taken back; a region with lent slots is never
         // unmapped. The file is registered and stays so as long as the ring. The command moves no more
         // than the operation's bytes: its number of blocks is made of them.
-        let mut pushed = unsafe { self.entries.push(&entry) };
-        if pushed.is_err() {
-            self.entries.sync();
-            // SAFETY: as above; nothing was pushed.
-            pushed = unsafe { self.entries.push(&entry) };
-        }
+        let pushed = unsafe { crate::ring::push(&mut self.entries, &entry) };
         if pushed.is_err() {
             self.region.take_back(slot);
         }
-        pushed.map_err(|_| io::Error::from_raw_os_error(libc::EBUSY))
+        pushed
     }
 
     fn turn(&mut self, want: usize, at_most: Option<Duration>) -> io::Result<()> {

@@ -34,6 +34,28 @@ pub(crate) struct Ring<'a> {
     ended: Vec<Done>,
 }
 
+/// Puts an entry into a ring, after a second look at what the kernel took where it seems full.
+///
+/// # Errors
+/// It is full (`EBUSY`).
+///
+/// # Safety
+/// What the entry names, its buffer and its file, stays as it is until the kernel has answered
+/// ([`SubmissionQueue::push`]).
+pub(crate) unsafe fn push<E: squeue::EntryMarker>(
+    entries: &mut SubmissionQueue<'_, E>,
+    entry: &E,
+) -> io::Result<()> {
+    // SAFETY: the caller's promise.
+    let mut pushed = unsafe { entries.push(entry) };
+    if pushed.is_err() {
+        entries.sync();
+        // SAFETY: as above; nothing was pushed.
+        pushed = unsafe { entries.push(entry) };
+    }
+    pushed.map_err(|_| io::Error::from_raw_os_error(libc::EBUSY))
+}
+
 impl<'a> Ring<'a> {
     /// Registers files, which it fails without, and the region: where the kernel refuses that, it is
     /// told, and done without.
@@ -102,16 +124,11 @@ impl Queue for Ring<'_> {
         // SAFETY: the entry's buffer is the slot just lent, which is as long as the largest operation
         // (the region is made so) and stays mapped and untouched until it is taken back: a region with
         // lent slots is never unmapped. Its file is registered and stays so as long as the ring.
-        let mut pushed = unsafe { self.entries.push(&entry) };
-        if pushed.is_err() {
-            self.entries.sync();
-            // SAFETY: as above; nothing was pushed.
-            pushed = unsafe { self.entries.push(&entry) };
-        }
+        let pushed = unsafe { push(&mut self.entries, &entry) };
         if pushed.is_err() {
             self.region.take_back(slot);
         }
-        pushed.map_err(|_| io::Error::from_raw_os_error(libc::EBUSY))
+        pushed
     }
 
     #[inline]

@@ -39,6 +39,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
                   4    what is needed is not there, or what was named is not possible here\n  \
                   5    a change failed, and all of it was taken back\n  \
                   6    taking back failed, too: look at `nearside revert --list`\n  \
+                  8    the load of bench or sweep failed: there is no number\n  \
                   130  interrupted, and taken back\n  \
                   exec ends as its command does; 125 to 127 as env(1) has them",
     disable_help_subcommand = true,

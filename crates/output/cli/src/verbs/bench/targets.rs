@@ -115,12 +115,21 @@ impl Chosen {
             let help = "name a file in it and --size, and it is made and taken away";
             return Err(Expected::usage(format!("{name} is a folder"), help));
         }
+        if kind.is_fifo() || kind.is_socket() {
+            let what = format!("{name} is neither a block device nor a file");
+            return Err(Expected::usage(what, "name a drive, or a file that lies on one"));
+        }
         self.is_files &= kind.is_file();
         if kind.is_file() && purpose == Use::Read {
             let text = "it is read through its file system, where it lies on the drive";
             self.said.push(format!("{}: {text}", path.display()));
         }
-        let bytes = if kind.is_file() { Some(there.len()) } else { length(&path) };
+        let bytes = match () {
+            () if kind.is_file() => Some(there.len()),
+            () if kind.is_block_device() => length(&path),
+            // A character device may do something when it is opened.
+            () => None,
+        };
         let drive = drive_of(ground, &path);
         self.push(path, None, drive, bytes);
         Ok(())
